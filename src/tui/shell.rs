@@ -11,8 +11,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ratatui::backend::{Backend as _, ClearType};
-use ratatui::buffer::Buffer;
+use ratatui_core::backend::{Backend as _, ClearType};
+use ratatui_core::buffer::Buffer;
 use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};

@@ -6,7 +6,7 @@
 
 mod background;
 
-use ratatui::style::{Color, Modifier, Style};
+use ratatui_core::style::{Color, Modifier, Style};
 
 pub use self::background::{BackgroundRole, Shade};
 use crate::config::ThemeChoice;

@@ -118,7 +118,10 @@ const PLANTED: &[PlantedOffence] = &[
     ),
     (
         "bans",
-        &[("src/cli/mod.rs", "fn f() { ratatui::init() }"), ("src/tui/view/mod.rs", "use ratatui::Frame;")],
+        &[
+            ("src/cli/mod.rs", "fn f() { ratatui_core::terminal::init() }"),
+            ("src/tui/view/mod.rs", "use ratatui_core::terminal::Frame;"),
+        ],
         &["src/cli/mod.rs:1"],
     ),
     (

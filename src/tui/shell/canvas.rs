@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use ratatui::backend::Backend;
-use ratatui::buffer::{Buffer, Cell};
-use ratatui::layout::{Position, Rect};
+use ratatui_core::backend::Backend;
+use ratatui_core::buffer::{Buffer, Cell};
+use ratatui_core::layout::{Position, Rect};
 
 /// Scrolling is worth its bytes if it saves sending at least this many non-blank rows.
 const LEAST_MOVED: usize = 5;
@@ -164,8 +164,8 @@ fn is_filled(cell: &Cell) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use ratatui::backend::CrosstermBackend;
-    use ratatui::style::Style;
+    use ratatui_core::style::Style;
+    use ratatui_crossterm::CrosstermBackend;
 
     use super::*;
     use crate::tui::shell::frame_writer::FrameWriter;

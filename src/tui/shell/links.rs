@@ -11,10 +11,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
-use ratatui::buffer::{Buffer, Cell};
-use ratatui::layout::{Position, Size};
-use ratatui::style::Color;
+use ratatui_core::backend::{Backend, ClearType, WindowSize};
+use ratatui_core::buffer::{Buffer, Cell};
+use ratatui_core::layout::{Position, Size};
+use ratatui_core::style::Color;
+use ratatui_crossterm::CrosstermBackend;
 
 use super::frame_writer::FrameWriter;
 use crate::tui::link::{Link, LinkedCells};
@@ -200,8 +201,8 @@ impl Backend for LinkingBackend {
 
 #[cfg(test)]
 mod tests {
-    use ratatui::layout::Rect;
-    use ratatui::{Terminal, TerminalOptions, Viewport};
+    use ratatui_core::layout::Rect;
+    use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
 
     use super::*;
 
@@ -233,7 +234,7 @@ mod tests {
             let table = self.table.clone();
             self.terminal
                 .draw(|frame| {
-                    frame.buffer_mut().set_string(0, 0, text, ratatui::style::Style::new());
+                    frame.buffer_mut().set_string(0, 0, text, ratatui_core::style::Style::new());
                     table.mark(frame.buffer_mut(), &linked);
                 })
                 .unwrap();

@@ -1,6 +1,6 @@
 //! Backgrounds of text, and the colours that commands give their own output.
 
-use ratatui::style::Color;
+use ratatui_core::style::Color;
 
 use super::Role;
 

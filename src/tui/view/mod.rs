@@ -12,10 +12,10 @@ mod status;
 
 use std::ops::Range;
 
-use ratatui::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Position;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Position;
+use ratatui_core::style::Style;
+use ratatui_core::terminal::Frame;
 
 use self::marks::Marks;
 use super::cells::CellKind;

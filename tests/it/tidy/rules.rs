@@ -27,14 +27,14 @@ struct Ban {
 
 const BANS: &[Ban] = &[
     Ban {
-        names: &["reqwest", "rusqlite", "crossterm", "ratatui", "std::fs", "SystemTime"],
+        names: &["reqwest", "rusqlite", "crossterm", "ratatui_core", "std::fs", "SystemTime"],
         within: &["agent"],
         except: &[],
         why: "the agent touches no network, database, terminal, file or clock itself",
     },
-    Ban { names: &["ratatui"], within: &[], except: &["tui"], why: "only tui draws" },
+    Ban { names: &["ratatui_core"], within: &[], except: &["tui"], why: "only tui draws" },
     Ban {
-        names: &["crossterm"],
+        names: &["crossterm", "ratatui_crossterm"],
         within: &[],
         except: &["tui/shell"],
         why: "only tui/shell.rs knows the terminal",

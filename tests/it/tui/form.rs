@@ -12,7 +12,7 @@ use co::tool::{Category, Preview, Resource, Risk, SideEffect, ToolSpec, Version}
 use co::tui::msg::{EditTarget, EditedText};
 use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Input};
-use ratatui::style::Color;
+use ratatui_core::style::Color;
 use serde_json::{Value, json};
 
 use crate::tui::kit::{Screen, at_all_sizes, diff_request, header, plan, shell_request};

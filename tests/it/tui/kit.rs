@@ -14,9 +14,9 @@ use co::tui::keys::{Keymap, parse_key};
 use co::tui::msg::{Mouse, PointerEvent};
 use co::tui::theme::Glyphs;
 use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, SandboxPaths, Setup, Theme, update, view};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::buffer::Buffer;
+use ratatui_core::backend::TestBackend;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::terminal::Terminal;
 use serde_json::{Value, json};
 
 /// The sizes every state is drawn at.
@@ -230,7 +230,7 @@ impl Screen {
         let plain = self.shot();
         let buffer = self.terminal.backend().buffer().clone();
         let reversed = |column: u16, row: u16| {
-            buffer[(column, row)].modifier.contains(ratatui::style::Modifier::REVERSED)
+            buffer[(column, row)].modifier.contains(ratatui_core::style::Modifier::REVERSED)
         };
         let mut out = String::new();
         for (row, line) in plain.lines().enumerate() {

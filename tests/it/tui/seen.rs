@@ -15,7 +15,7 @@ use co::provider::{ErrorClass, ProviderError};
 use co::store::PastDecision;
 use co::tool::Preview;
 use co::tool::diff::diff;
-use ratatui::style::Color;
+use ratatui_core::style::Color;
 use serde_json::json;
 
 use super::kit::{Screen, at_all_sizes, call, diff_request, id, returned, shell_request};

@@ -7,8 +7,8 @@ use co::message::ReturnStatus;
 use co::tool::Risk;
 use co::tui::theme::Background;
 use co::tui::{Cmd, Input, Motion, SandboxPaths, Theme};
-use ratatui::buffer::Buffer;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::style::{Color, Modifier, Style};
 use serde_json::json;
 
 use crate::tui::kit::{Screen, at_all_sizes, call, diff_request, returned, shell_request};
@@ -130,7 +130,7 @@ fn one_screen_in_every_palette() {
 fn without_colour_there_is_none() {
     let [.., (_, plain)] = themes();
     let buffer = rich(Screen::open(100, 44)).coloured(plain).painted();
-    let coloured = |cell: &ratatui::buffer::Cell| cell.fg != Color::Reset || cell.bg != Color::Reset;
+    let coloured = |cell: &ratatui_core::buffer::Cell| cell.fg != Color::Reset || cell.bg != Color::Reset;
     assert!(!buffer.content().iter().any(coloured));
 }
 
