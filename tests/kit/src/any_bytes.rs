@@ -3,14 +3,14 @@
 //! One entry point ([`any_bytes`]) for the property test of `cargo test` and for the fuzz target in `fuzz/`.
 //! It panics if a property does not hold and has no other effect; the program itself never calls it.
 
-use co::provider::anthropic::Anthropic;
-use co::provider::gemini::Gemini;
-use co::provider::ollama::Ollama;
-use co::provider::openai_chat::{OpenAiChat, Quirks};
-use co::provider::openai_responses::OpenAiResponses;
-use co::provider::{ProviderError, RetryHeaders, StreamDecoder, StreamEvent, WireCodec};
-use co::stdx::json_items::JsonItems;
-use co::stdx::sse::SseReader;
+use co_engine::provider::anthropic::Anthropic;
+use co_engine::provider::gemini::Gemini;
+use co_engine::provider::ollama::Ollama;
+use co_engine::provider::openai_chat::{OpenAiChat, Quirks};
+use co_engine::provider::openai_responses::OpenAiResponses;
+use co_engine::provider::{ProviderError, RetryHeaders, StreamDecoder, StreamEvent, WireCodec};
+use co_engine::stdx::json_items::JsonItems;
+use co_engine::stdx::sse::SseReader;
 
 /// Bytes that a decoder may hold in addition to its input.
 const ROOM: usize = 64 * 1024;

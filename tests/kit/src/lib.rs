@@ -9,7 +9,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot unwrap has failed")]
 
-use co::message::{Message, NoteKind, UserPart};
+use co_engine::message::{Message, NoteKind, UserPart};
 
 /// The message without the note on date, mode and sandbox.
 pub fn without_situation(message: &Message) -> Message {

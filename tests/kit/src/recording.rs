@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
-use co::agent::port::{Closed, Event, Frontend, Op};
-use co::approval::{Approval, Request};
-use co::message::ToolName;
+use co_engine::agent::port::{Closed, Event, Frontend, Op};
+use co_engine::approval::{Approval, Request};
+use co_engine::message::ToolName;
 
 /// The requests that a line of a script answers.
 #[derive(Debug, Clone, PartialEq, Eq)]

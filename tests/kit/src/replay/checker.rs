@@ -11,8 +11,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::script::{End, Reply, Step};
-use co::message::StopKind;
-use co::provider::{ErrorClass, ModelRequest, ProviderError};
+use co_engine::message::StopKind;
+use co_engine::provider::{ErrorClass, ModelRequest, ProviderError};
 
 /// What is wrong with a request, worded like an API error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -20,8 +20,10 @@ use self::checker::Checker;
 pub use self::gate::ReplayGate;
 use self::script::{CallEnding, End, ScriptedError, Step};
 pub use self::script::{Reply, ScriptError, parse_replies, parse_reply};
-use co::message::Opaque;
-use co::provider::{ErrorClass, ModelRequest, Provider, ProviderError, StartKind, StreamEvent, classify};
+use co_engine::message::Opaque;
+use co_engine::provider::{
+    ErrorClass, ModelRequest, Provider, ProviderError, StartKind, StreamEvent, classify,
+};
 
 /// When a call's part ends, which differs between the two wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -33,7 +33,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub use self::parse::{ScriptError, parse_replies, parse_reply};
-use co::message::{StopKind, StopReason, Usage};
+use co_engine::message::{StopKind, StopReason, Usage};
 
 /// One scripted reply to one request.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use co::message::Message;
+use co_engine::message::Message;
 
 pub(super) fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("m", messages)

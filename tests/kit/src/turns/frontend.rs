@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use co::agent::caps::CapAnswer;
-use co::agent::context::Summary;
-use co::agent::port::{Closed, Event, Frontend, Op, Settlement};
-use co::approval::{Approval, Request};
-use co::history::TurnEnd;
-use co::message::{ToolCall, UserPart};
+use co_engine::agent::caps::CapAnswer;
+use co_engine::agent::context::Summary;
+use co_engine::agent::port::{Closed, Event, Frontend, Op, Settlement};
+use co_engine::approval::{Approval, Request};
+use co_engine::history::TurnEnd;
+use co_engine::message::{ToolCall, UserPart};
 use futures::future::BoxFuture;
 use tokio::sync::Notify;
 

@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::replay::{Closing, ReplayGate, ReplayProvider};
-use co::agent::caps::Caps;
-use co::agent::context::ViewSettings;
-use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
-use co::agent::prompt::{DEFAULT_PERSONALITY, PromptBook, SentError, sent_request};
-use co::approval::rules::{Rule, RuleEffect, RuleSet, RuleSource};
-use co::approval::{
+use co_engine::agent::caps::Caps;
+use co_engine::agent::context::ViewSettings;
+use co_engine::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
+use co_engine::agent::prompt::{DEFAULT_PERSONALITY, PromptBook, SentError, sent_request};
+use co_engine::approval::rules::{Rule, RuleEffect, RuleSet, RuleSource};
+use co_engine::approval::{
     Approval, AutoApprove, Decider, Judgement, Place, Policy, Request, Verdict, WorkspaceKind,
 };
-use co::config::{Cap, FolderTrust, Mode, Unit};
-use co::history::{Durability, History, Limits, Record, RecordedState, patch_dangling_tool_calls};
-use co::hook::{Hook, HookEvent, HookInput, HookVerdict};
-use co::message::{CallId, Message, PartKind, ToolName, Usage, Usd, UserPart};
-use co::provider::{ModelRequest, Price, RequestKind};
-use co::sandbox::Isolation;
-use co::session::Session;
-use co::stdx::clock::{Clock, ManualClock, SystemClock};
-use co::store::{RequestFilter, Store, StoreOptions};
-use co::tool::Registry;
+use co_engine::config::{Cap, FolderTrust, Mode, Unit};
+use co_engine::history::{Durability, History, Limits, Record, RecordedState, patch_dangling_tool_calls};
+use co_engine::hook::{Hook, HookEvent, HookInput, HookVerdict};
+use co_engine::message::{CallId, Message, PartKind, ToolName, Usage, Usd, UserPart};
+use co_engine::provider::{ModelRequest, Price, RequestKind};
+use co_engine::sandbox::Isolation;
+use co_engine::session::Session;
+use co_engine::stdx::clock::{Clock, ManualClock, SystemClock};
+use co_engine::store::{RequestFilter, Store, StoreOptions};
+use co_engine::tool::Registry;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -231,7 +231,7 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
 }
 
 /// Runs a turn with a time limit: a turn that hangs fails its test.
-async fn drive<T>(turn: impl Future<Output = Result<T, co::store::StoreError>>) -> T {
+async fn drive<T>(turn: impl Future<Output = Result<T, co_engine::store::StoreError>>) -> T {
     tokio::time::timeout(std::time::Duration::from_secs(20), turn).await.expect("the turn hangs").unwrap()
 }
 
@@ -264,9 +264,9 @@ fn environment(
         .collect();
     AgentEnv {
         own: Arc::new([]),
-        undo: co::undo::UndoLog::default(),
-        cache: co::tool::cache::ResultCache::default(),
-        memories: co::memory::Memories::none(std::sync::Arc::new(co::stdx::clock::SystemClock)),
+        undo: co_engine::undo::UndoLog::default(),
+        cache: co_engine::tool::cache::ResultCache::default(),
+        memories: co_engine::memory::Memories::none(std::sync::Arc::new(co_engine::stdx::clock::SystemClock)),
         registry,
         hooks,
         model: watch::channel(Arc::new(model)).1,
@@ -430,7 +430,7 @@ fn remembered(message: &Message) -> Vec<String> {
 }
 
 /// Checks after every script: the store has the same conversation, and it needs no repair.
-async fn sound(store: &Store, id: &co::history::SessionId, history: &History) {
+async fn sound(store: &Store, id: &co_engine::history::SessionId, history: &History) {
     if history.len() <= 1 {
         return;
     }

@@ -1,12 +1,12 @@
 //! The text form of a turn script: settings and steps, `---`, the expected transcript.
 
 use crate::replay::{Reply, parse_replies};
-use co::agent::caps::CapAnswer;
-use co::approval::rules::RuleEffect;
-use co::approval::{Approval, Remember};
-use co::config::Mode;
-use co::hook::HookVerdict;
-use co::message::ToolName;
+use co_engine::agent::caps::CapAnswer;
+use co_engine::approval::rules::RuleEffect;
+use co_engine::approval::{Approval, Remember};
+use co_engine::config::Mode;
+use co_engine::hook::HookVerdict;
+use co_engine::message::ToolName;
 
 /// One script, parsed.
 pub struct Script {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::replay::ReplayGate;
-use co::message::{CallId, ReturnPart, Source, ToolName, Trust};
-use co::tool::{
+use co_engine::message::{CallId, ReturnPart, Source, ToolName, Trust};
+use co_engine::tool::{
     Access, CallPlan, Category, DiffKind, DiffLine, PlanContext, Preview, Resource, Risk, SideEffect, Tool,
     ToolContext, ToolError, ToolOutput, ToolSpec, Undo, Version,
 };
@@ -121,7 +121,7 @@ fn spec(name: &str, kind: Kind) -> ToolSpec {
         category: if kind == Kind::Shell { Category::Shell } else { Category::Files },
         risk,
         side_effect,
-        origin: co::tool::Origin::Builtin,
+        origin: co_engine::tool::Origin::Builtin,
         output_limit: 10_000,
         timeout: Duration::from_secs(60),
     }
@@ -173,7 +173,7 @@ impl ToolDouble {
             access,
             basis,
             undo: Undo::None,
-            effect: co::tool::Effect::OfTool,
+            effect: co_engine::tool::Effect::OfTool,
             question: None,
             needs_person: None,
         })

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use co::config::{ContainerNetwork, SandboxChoice};
-use co::sandbox::backend::{SandboxOptions, choose};
-use co::sandbox::env::docker_client_env;
-use co::sandbox::policy::{DockerOptions, SandboxPaths};
-use co::sandbox::{Backend, Command, Confinement, ExecEvent, Sandbox};
+use co_engine::config::{ContainerNetwork, SandboxChoice};
+use co_engine::sandbox::backend::{SandboxOptions, choose};
+use co_engine::sandbox::env::docker_client_env;
+use co_engine::sandbox::policy::{DockerOptions, SandboxPaths};
+use co_engine::sandbox::{Backend, Command, Confinement, ExecEvent, Sandbox};
 use futures::StreamExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};

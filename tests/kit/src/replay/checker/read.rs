@@ -7,8 +7,8 @@ pub mod responses;
 use serde_json::Value;
 
 use super::{Call, Conversation, Entry, Finding, Order};
-use co::message::{AssistantMessage, Message, PartKind, StopKind};
-use co::provider::ModelRequest;
+use co_engine::message::{AssistantMessage, Message, PartKind, StopKind};
+use co_engine::provider::ModelRequest;
 
 /// Converts a request in the program's own form. Its types ensure that it is well-formed.
 pub fn request(request: &ModelRequest) -> Conversation {

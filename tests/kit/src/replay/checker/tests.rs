@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use super::*;
 use crate::replay::parse_reply;
 use crate::replay::tests::request;
-use co::message::{
+use co_engine::message::{
     AssistantMessage, AssistantPart, CallId, Message, Opaque, PartKind, ReturnStatus, StopReason, ToolCall,
     ToolName, ToolReturn,
 };
-use co::provider::WireCodec;
-use co::provider::anthropic::Anthropic;
-use co::provider::ollama::Ollama;
-use co::provider::openai_chat::{OpenAiChat, Quirks};
+use co_engine::provider::WireCodec;
+use co_engine::provider::anthropic::Anthropic;
+use co_engine::provider::ollama::Ollama;
+use co_engine::provider::openai_chat::{OpenAiChat, Quirks};
 
 fn reply(parts: Vec<AssistantPart>, kind: StopKind) -> Message {
     Message::Assistant(AssistantMessage {
@@ -365,9 +365,9 @@ fn gemini_takes_what_becomes_of_any_schema() {
     for parameters in schemas {
         let mut asked = request(vec![Message::user("hi")]);
         let name = "f".to_owned();
-        asked.tools = [co::provider::ToolSchema { name, description: "d".into(), parameters }].into();
-        let body =
-            serde_json::from_slice(&co::provider::gemini::Gemini.encode(&asked).unwrap().body).unwrap();
+        asked.tools = [co_engine::provider::ToolSchema { name, description: "d".into(), parameters }].into();
+        let body = serde_json::from_slice(&co_engine::provider::gemini::Gemini.encode(&asked).unwrap().body)
+            .unwrap();
         check(&format!("{body}"), Checker::default().gemini("m", &body), None);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{CallEnding, End, Reply, ScriptedError, Step, stop_word};
-use co::message::{StopKind, StopReason, Usage, Usd};
+use co_engine::message::{StopKind, StopReason, Usage, Usd};
 
 /// The maximum number of repetitions of a piece.
 const MOST_REPEATS: usize = 10_000_000;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::{Call, Conversation, Entry, Finding, Order};
 use super::text;
-use co::provider::gemini::demands_signatures;
+use co_engine::provider::gemini::demands_signatures;
 
 /// The keywords that a schema of this wire may contain.
 const KNOWN: [&str; 22] = [

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::frames::{self, Frame, HttpResponse, event};
 use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
-use co::message::{StopKind, StopReason, Usage};
+use co_engine::message::{StopKind, StopReason, Usage};
 
 /// Returns the answer to the `number`-th request, which asked for `model`.
 pub fn answer(reply: &Reply, number: usize, model: &str) -> HttpResponse {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::super::frames::{Frame, Head, HttpResponse};
 use crate::replay::made_up_id;
 use crate::replay::script::{CallEnding, End, Reply, ScriptedError, Step};
-use co::message::{StopKind, StopReason, Usage};
+use co_engine::message::{StopKind, StopReason, Usage};
 
 /// Codes that are no errors on this wire: the reply ends with them.
 const THROWN_AWAY: [&str; 2] = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"];

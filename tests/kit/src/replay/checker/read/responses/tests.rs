@@ -5,12 +5,12 @@ use serde_json::json;
 use super::super::super::Checker;
 use super::*;
 use crate::replay::parse_reply;
-use co::message::{
+use co_engine::message::{
     AssistantMessage, AssistantPart, CallId, Message, Opaque, PartKind, ReturnStatus, StopKind, StopReason,
     ToolCall, ToolName, ToolReturn,
 };
-use co::provider::openai_responses::{OpenAiResponses, WIRE};
-use co::provider::{ModelRequest, WireCodec};
+use co_engine::provider::openai_responses::{OpenAiResponses, WIRE};
+use co_engine::provider::{ModelRequest, WireCodec};
 
 /// Returns a checker that knows a reply with signed thinking and the call `c1`.
 fn checker() -> Checker {
