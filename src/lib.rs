@@ -70,7 +70,7 @@
 //!   of the program or a text beside the code), completions, the manual page, and the log of `--debug-file`.
 //!
 //! Beside `src`: `tests/kit` is a crate over `co-engine` that does not ship (scripted replies and the server that gives them,
-//! the runner of turn scripts), `tests/conformance.rs` is the client of the conformance suite of tool servers, `evals` holds
+//! the runner of turn scripts), the example `co-conformance` is our client under the conformance suite of MCP, `evals` holds
 //! turn scripts and golden tables, `prompts` the texts for models. The build script gives the linker its options.
 //!
 //! # Where this differs from the first design and from the seeds
