@@ -21,9 +21,9 @@
 //! | L7 | [`accounts`], [`workspace`] | `co` |
 //! | L8 | [`app`], [`runtime`], [`eval`], [`cli`] | `co` |
 //!
-//! The crates are there for the compiler, which works on them beside each other: `src/base` needs few dependencies and is
-//! built among them, `src/engine` beside what only front ends need. Each hands on the modules of those below it, so that a
-//! path begins with `crate::` wherever its module stands.
+//! The crates are for the time of a build: `src/base` needs few dependencies and is built while the others are, `src/engine`
+//! beside those that only front ends need. Each crate exports the modules of the crates below it again, so that paths
+//! begin with `crate::` in all of them.
 //!
 //! - [`stdx`]: what the standard library lacks: widths and cutting of text, framing of event streams and JSON, paths
 //!   confined to a folder, atomic and owner-only files, the clock, names of files that hold secrets.

@@ -18,7 +18,7 @@ use super::error::{CliError, Result};
 use crate::config::default_data_dir;
 use crate::stdx::fs::{create_private_dir, open_private};
 use crate::stdx::secrecy::masked;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{CRATES, Telemetry};
 
 /// The size in bytes at which the file is turned over.
 const MOST: u64 = 8 * 1024 * 1024;
@@ -62,14 +62,13 @@ where
         .with_filter(known))
 }
 
-/// The filter with each module `co::x` under the name of every crate that it may be in. `co` alone is the beginning of all
-/// their names.
+/// Adds to each directive for a module `co::x` those for `x` in every crate of this program, so that a filter need not say
+/// which crate a module is in. A directive for `co` matches them all by its prefix.
 fn of_all_crates(filter: &str) -> String {
-    let mut known = filter.to_owned();
-    for module in filter.split(',').filter_map(|directive| directive.trim().strip_prefix("co::")) {
-        known.push_str(&format!(",co_base::{module},co_engine::{module}"));
-    }
-    known
+    let modules: Vec<&str> =
+        filter.split(',').filter_map(|directive| directive.trim().strip_prefix("co::")).collect();
+    let added = CRATES.iter().flat_map(|name| modules.iter().map(move |module| format!(",{name}::{module}")));
+    std::iter::once(filter.to_owned()).chain(added).collect()
 }
 
 /// The file of `--debug` without `--debug-file`.

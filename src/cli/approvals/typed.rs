@@ -110,16 +110,21 @@ pub(in crate::cli) struct ApproveArgs {
     pub json: bool,
 }
 
-/// Reads a risk; errors only if `clap` passes on a name that is none.
+/// The words for each risk; the first is shown.
+const RISKS: [(Risk, &str, &[&str]); 3] = [
+    (Risk::Low, "low", &["LOW"]),
+    (Risk::Medium, "medium", &["MEDIUM", "med"]),
+    (Risk::High, "high", &["HIGH"]),
+];
+
+/// Reads a risk; errors only if `clap` passes on a word that is none.
 fn risk() -> impl TypedValueParser<Value = Risk> {
-    let medium = PossibleValue::new("medium").aliases(["MEDIUM", "med"]);
-    let words = [PossibleValue::new("low").alias("LOW"), medium, PossibleValue::new("high").alias("HIGH")];
-    PossibleValuesParser::new(words).try_map(|word| match word.as_str() {
-        "low" | "LOW" => Ok(Risk::Low),
-        "medium" | "MEDIUM" | "med" => Ok(Risk::Medium),
-        "high" | "HIGH" => Ok(Risk::High),
-        _ => Err("not a valid risk"),
-    })
+    PossibleValuesParser::new(RISKS.map(|(_, shown, others)| PossibleValue::new(shown).aliases(others)))
+        .try_map(|word| {
+            let found =
+                RISKS.iter().find(|(_, shown, others)| word == *shown || others.contains(&word.as_str()));
+            found.map(|(risk, ..)| *risk).ok_or("not a valid risk")
+        })
 }
 
 /// Reads a state; errors only if `clap` passes on a name that is none.

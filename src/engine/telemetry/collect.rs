@@ -38,6 +38,9 @@ const BATCH: usize = 256;
 /// How long a batch waits for further spans.
 const GATHER: Duration = Duration::from_millis(150);
 
+/// The crates of this program, as targets of spans and log lines begin.
+pub const CRATES: [&str; 3] = ["co", "co_base", "co_engine"];
+
 /// Where spans go.
 pub struct TelemetryOptions {
     /// `None`: no file is written.
@@ -240,9 +243,8 @@ impl Telemetry {
     }
 }
 
-/// Whether a span is of this program, whose crates begin with its name.
 fn is_own(target: &str) -> bool {
-    matches!(target.split_once("::"), Some(("co" | "co_base" | "co_engine", _)))
+    target.split_once("::").is_some_and(|(name, _)| CRATES.contains(&name))
 }
 
 impl LossReport {

@@ -15,6 +15,6 @@ mod sink;
 pub mod spans;
 pub mod stats;
 
-pub use self::collect::{Telemetry, TelemetryOptions};
+pub use self::collect::{CRATES, Telemetry, TelemetryOptions};
 pub use self::reader::{SpanFile, SpanFilter, SpanKindFilter};
 pub use self::row::SpanRow;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Folders of `src` that hold the modules of another crate than `co`.
+/// Folders of `src` that are crates; they are no part of the path of a module.
 const CRATES: [&str; 2] = ["base/", "engine/"];
 
 /// One file of `src` or `tests`.
@@ -110,7 +110,6 @@ fn module_of(path: &str) -> String {
     let Some(below) = path.strip_prefix("src/").and_then(|path| path.strip_suffix(".rs")) else {
         return String::new();
     };
-    // A crate of its own is a folder of rooms, and no part of a module's path.
     let below = CRATES.iter().find_map(|name| below.strip_prefix(name)).unwrap_or(below);
     match below {
         "lib" | "main" => String::new(),
