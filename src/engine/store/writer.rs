@@ -228,7 +228,8 @@ impl Writer {
         })
     }
 
-    /// Returns an error if the open file is no longer the data folder's database: writes to it would be lost.
+    /// Returns an error if the open file is no longer the data folder's database: writes to it would be lost, and files
+    /// beside it would tell of another one.
     fn check_file(&self) -> Result<(), StoreError> {
         let path = schema::database(&self.data);
         if schema::file_id(&path) == self.file { Ok(()) } else { Err(StoreError::Replaced { path }) }
@@ -247,6 +248,7 @@ impl Writer {
     /// Syncs written audit rows to disk and saves the audit's head, if that is not done yet.
     fn seal(&mut self) -> Result<(), StoreError> {
         if self.unkept.is_some() && self.damaged.is_none() {
+            self.check_file()?;
             self.sync()?;
             self.keep_head();
         }
@@ -293,6 +295,8 @@ impl Drop for Writer {
         if let Err(error) = self.seal() {
             tracing::debug!(%error, "the head of the audit was not kept");
         }
+        // The lengths of another database's files say nothing about this one.
+        self.presence.is_sound &= self.check_file().is_ok();
         let log = fs::metadata(schema::wal_path(&self.data)).map_or(0, |metadata| metadata.len());
         if log > KEPT_LOG && self.damaged.is_none() {
             // Not by closing: other connections, the reader's among them, would prevent it.

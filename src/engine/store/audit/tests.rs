@@ -1,5 +1,6 @@
 //! Tampering with the audit by someone who can write the file: each kind, and what verification finds.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -8,11 +9,14 @@ use std::time::Duration;
 
 use rusqlite::{Connection, params};
 
-use super::chain::{Columns, NOTHING};
-use super::{TRIGGERS, head};
+use super::chain::{self, Columns, NOTHING};
+use super::{AuditHead, AuditKind, Entry, TRIGGERS, head};
+use crate::history::Durability;
 use crate::stdx::clock::{Clock, ManualClock};
 use crate::store::schema::database;
-use crate::store::{AuditFinding, AuditNote, PrunedRange, Store, StoreOptions};
+use crate::store::wake::ChangeNotifier;
+use crate::store::writer::{Write, Writer};
+use crate::store::{AuditFinding, AuditNote, PrunedRange, Store, StoreError, StoreOptions};
 
 struct Place {
     dir: tempfile::TempDir,
@@ -292,6 +296,39 @@ async fn the_head_only_moves_forward_and_may_be_behind() {
     assert_eq!(head::read(&head::file(&data)), None);
     fs::write(head::file(&data), format!("{} {}\n", second.no, second.hash)).unwrap();
     assert_eq!(place.finding(None).await, None);
+}
+
+#[test]
+fn nothing_is_written_beside_another_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let open = || {
+        let clock = Arc::new(ManualClock::at("2026-03-01T12:00:00Z".parse().unwrap()));
+        let silent = Arc::new(ChangeNotifier::silent());
+        Writer::open(&data, |_| None, None, clock, silent).unwrap()
+    };
+    let mut writer = open();
+    let row = Entry {
+        kind: AuditKind::Stance,
+        call: None,
+        request: None,
+        tool: None,
+        decider: None,
+        details: "{}".to_owned(),
+    };
+    let add = |write: &Write<'_>| chain::append(write, None, &row);
+    writer.transaction(Durability::Written, add).unwrap();
+    // The user puts another database in its place, which nobody closed.
+    fs::rename(&data, dir.path().join("old")).unwrap();
+    drop(open());
+    fs::remove_file(data.join("co.db-closed")).unwrap();
+    let names =
+        || fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>();
+    let before = names();
+    let no = AuditHead { no: 1, hash: "0".repeat(64) };
+    assert!(matches!(writer.seal_at(no), Err(StoreError::Replaced { .. })));
+    drop(writer);
+    assert_eq!(names(), before);
 }
 
 #[tokio::test]
