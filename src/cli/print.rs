@@ -19,6 +19,7 @@ use crate::config::{LoadedSettings, Settings};
 use crate::frontend::images::Prompt;
 use crate::frontend::json::JsonFrontend;
 use crate::frontend::print::{PrintFrontend, PrintStyle};
+use crate::frontend::sentences;
 use crate::history::{Limit, SessionId, TurnEnd};
 use crate::message::UserPart;
 use crate::message::images::mentions;
@@ -231,7 +232,7 @@ async fn outcome(session: &Session, went: HeadlessOutcome, signal: Option<u8>) -
         TurnEnd::Deferred => waiting(session, signal).await?,
         TurnEnd::Interrupted => match signal {
             Some(signal) => {
-                let error = CliError::message(Kind::Interrupted(signal), "interrupted; all work is saved");
+                let error = CliError::message(Kind::Interrupted(signal), "stopped; all work is saved");
                 error.hint(format!("continue with: co resume {id}"))
             }
             // The front end ended by itself, because the reader of standard output is gone.
@@ -278,28 +279,16 @@ fn decidable(mut error: CliError, waiting: &[StoredRequest], session: &SessionId
 /// Returns the error of a turn ended by a limit; `raise` is the flag that would let it continue, if a cap
 /// ended it.
 fn limited(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError {
-    let (kind, message, hint) = match limit {
-        Limit::Requests => {
-            (Kind::TurnLimit, "the turn reached its request limit", "`--set max_requests=50` allows more")
-        }
-        Limit::Tokens => {
-            (Kind::Budget, "the turn reached its token limit", "a new prompt starts a new budget")
-        }
+    let (kind, hint) = match limit {
+        Limit::Requests => (Kind::TurnLimit, "`--set max_requests=50` allows more"),
+        Limit::Tokens => (Kind::Budget, "a new prompt starts a new budget"),
         Limit::Cap(cap) => {
-            let error = CliError::message(Kind::Budget, format!("the turn stopped at {}", cap.setting()));
             let raise = raise.unwrap_or_else(|| format!("--set {}=…", cap.setting()));
-            return error.hint(format!("continue with a higher cap: co resume {session} --print {raise}"));
+            return CliError::message(Kind::Budget, sentences::limit(limit))
+                .hint(format!("continue with a higher cap: co resume {session} --print {raise}"));
         }
-        Limit::Repetition => (
-            Kind::TurnLimit,
-            "the model kept repeating a call with the same result",
-            "tell it in a new prompt what to do instead",
-        ),
-        Limit::Output => (
-            Kind::Error,
-            "the reply was cut off at the model's output limit",
-            "`--set max_output_tokens=…` allows more if the model does",
-        ),
+        Limit::Repetition => (Kind::TurnLimit, "tell it in a new prompt what to do instead"),
+        Limit::Output => (Kind::Error, "`--set max_output_tokens=…` allows more if the model does"),
     };
-    CliError::message(kind, message).hint(hint).hint("the conversation is saved: co -c")
+    CliError::message(kind, sentences::limit(limit)).hint(hint).hint("the conversation is saved: co -c")
 }

@@ -13,7 +13,7 @@ pub mod plain;
 pub mod print;
 pub mod protocol;
 
-pub(crate) mod rows;
+pub(crate) mod sentences;
 pub mod traces;
 
 /// Whether an interactive front end is closing.

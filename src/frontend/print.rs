@@ -13,14 +13,17 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Mutex;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::rows;
+use super::sentences;
 use crate::agent::port::{Closed, Event, Frontend};
 use crate::approval::{Request, RequestId};
-use crate::message::{CallId, NoteKind, ToolCall, ToolReturn, UsedMemory, UserPart};
+use crate::message::{CallId, NoteKind, ReturnStatus, ToolCall, ToolReturn, UsedMemory, UserPart};
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 
 /// An output for text.
 pub type Sink = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Width of a row's free text, in cells.
+const WIDTH: usize = 100;
 
 /// The line between the text of a reply that broke off and that of the next try.
 const RETRYING: &str = "[retrying]\n";
@@ -102,27 +105,22 @@ impl PrintedPage {
             Event::ToolRunning { call } => self.running(&call).await,
             Event::ToolReturn { call, returned } => self.returned(&call, &returned).await,
             Event::ApprovalNeeded { request } => {
-                let row = rows::waiting(&request);
+                let row = waiting(&request);
                 self.asked.insert(request.id.clone(), request);
                 self.row(&row).await
             }
             Event::ApprovalSettled { request, settled } => {
-                let told = rows::settled(self.asked.get(&request), &settled);
+                let told = sentences::settled(self.asked.get(&request), &settled, None);
                 self.row(&format!("◇ {}: {told}", sanitize_line(&request.0))).await
             }
-            Event::Retry { message, wait, attempt, of, then, .. } => {
+            Event::Retry { class, message, wait, attempt, of, then } => {
                 self.restarted().await?;
-                let message = one_line_summary(&message, 120);
-                let seconds = wait.as_secs_f64();
-                let then = then.map_or(String::new(), |then| format!(", then {}", sanitize_line(&then)));
-                self.row(&format!("co: {message}; retrying in {seconds:.1} s ({attempt} of {of}{then})"))
-                    .await
+                let told = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
+                self.row(&format!("co: {told}")).await
             }
             Event::FellBack { from, to, why, .. } => {
                 self.restarted().await?;
-                let (from, to) = (sanitize_line(&from), sanitize_line(&to));
-                let why = one_line_summary(&why, 120);
-                self.row(&format!("co: {from}: {why}; {to} answers for the rest of this turn")).await
+                self.row(&format!("co: {}", sentences::fell_back(&from, &to, &why))).await
             }
             Event::Refused { why } => self.row(&sanitize_line(&why)).await,
             Event::PartialReset => {
@@ -132,11 +130,11 @@ impl PrintedPage {
             }
             Event::Compacting { messages } => {
                 self.restarted().await?;
-                self.row(&format!("co: {}", rows::compacting(messages))).await
+                self.row(&format!("co: {}", sentences::compacting(messages))).await
             }
             Event::Compacted { compacted } => {
                 self.restarted().await?;
-                self.row(&format!("co: {}", rows::compacted(&compacted))).await
+                self.row(&format!("co: {}", sentences::compacted(&compacted))).await
             }
             Event::CapReached { question } => {
                 let (spent, adds) = (question.spent_words(), question.adds_words());
@@ -270,13 +268,13 @@ impl PrintedPage {
             return Ok(());
         }
         let summary = self.summaries.get(&call.id).map(String::as_str).unwrap_or_default();
-        let summary = one_line_summary(summary, 100);
+        let summary = one_line_summary(summary, WIDTH);
         self.row(&format!("◆ {}: {summary}", sanitize_line(call.name.as_str()))).await
     }
 
     async fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
         let summary = self.summaries.remove(&call.id).unwrap_or_default();
-        let row = rows::returned(returned.status, call.name.as_str(), &summary, &returned.text());
+        let row = row_of_return(returned.status, call.name.as_str(), &summary, &returned.text());
         // Not flushed here: meanwhile the model's next reply is requested.
         self.start_row(&row).await
     }
@@ -295,6 +293,31 @@ impl PrintedPage {
         self.end_err_line().await?;
         self.err.write_all(format!("{row}\n").as_bytes()).await
     }
+}
+
+/// Returns the row of a return: a glyph, with a word for every outcome but success.
+fn row_of_return(status: ReturnStatus, tool: &str, summary: &str, content: &str) -> String {
+    let glyph = match status {
+        ReturnStatus::Ok => "✓",
+        ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Interrupted => "✗",
+        ReturnStatus::Undecided => "◇",
+        ReturnStatus::Unknown => "?",
+    };
+    let word = if status == ReturnStatus::Ok { "" } else { &format!(" {}", sentences::status(status)) };
+    let what = one_line_summary(if summary.is_empty() { content } else { summary }, WIDTH);
+    let mut row = format!("{glyph} {}{word}: {what}", sanitize_line(tool));
+    if status == ReturnStatus::Failed && !summary.is_empty() {
+        row.push_str(&format!(": {}", one_line_summary(content, WIDTH)));
+    }
+    row
+}
+
+/// Returns the row of a waiting request.
+fn waiting(request: &Request) -> String {
+    let (id, tool) = (sanitize_line(&request.id.0), sanitize_line(request.tool.as_str()));
+    let what = one_line_summary(&request.plan.summary, WIDTH);
+    let mark = if request.taint.is_empty() { "" } else { " ▲" };
+    format!("◇ {tool} ({}) waiting for you: {what}{mark} [{id}]", request.risk.word())
 }
 
 #[cfg(test)]
@@ -367,7 +390,7 @@ mod tests {
             of: 2,
             then: None,
         };
-        let tried = "co: gone; retrying in 1.0 s (1 of 2)\n";
+        let tried = "co: connection failed: gone; retry 1 of 2 in 1 second\n";
         let again = "co: the reply was cut off and starts again\n";
         for (events, out, err) in [
             (vec![text("par"), Event::PartialReset, text("whole"), done()], "par\n[retrying]\nwhole\n", ""),
@@ -431,5 +454,57 @@ mod tests {
         drop(end);
         let front = PrintFrontend::new(Box::new(out), Box::new(tokio::io::sink()), LIVE);
         assert_eq!(front.show(text("x")).await, Err(Closed));
+    }
+
+    #[test]
+    fn rows_are_one_harmless_line() {
+        for (status, tool, summary, content, expected) in [
+            (ReturnStatus::Ok, "read_file", "read a\u{1b}[2J", "text", "✓ read_file: read a␛[2J"),
+            (ReturnStatus::Failed, "x", "", "no such tool\nmore", "✗ x failed: no such tool …"),
+            (ReturnStatus::Failed, "x", "do it", "it broke", "✗ x failed: do it: it broke"),
+            (ReturnStatus::Denied, "a\nb", "do it", "", "✗ a␊b denied: do it"),
+            (ReturnStatus::Undecided, "x", "do it", "", "◇ x undecided: do it"),
+            (ReturnStatus::Interrupted, "x", "do it", "", "✗ x stopped: do it"),
+            (ReturnStatus::Unknown, "x", "do it", "", "? x outcome unknown: do it"),
+        ] {
+            assert_eq!(row_of_return(status, tool, summary, content), expected);
+        }
+    }
+
+    #[test]
+    fn a_request_that_carries_words_of_others_is_marked() {
+        use crate::approval::{RequestId, Taint};
+        use crate::message::{CallId, Source, ToolName};
+        use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
+        let plan = CallPlan {
+            summary: "mail\u{1b}dana".to_owned(),
+            preview: Preview::None,
+            risk: Risk::High,
+            access: Access::Nothing,
+            basis: Vec::new(),
+            undo: Undo::None,
+            effect: Effect::OfTool,
+            question: None,
+            needs_person: None,
+        };
+        let mut request = Request {
+            id: RequestId("8c2f".to_owned()),
+            call: CallId("s/1.1.0".to_owned()),
+            tool: ToolName::new("mail_send"),
+            args: serde_json::json!({}),
+            plan,
+            risk: Risk::High,
+            why: Vec::new(),
+            after: Vec::new(),
+            depends: Vec::new(),
+            taint: Vec::new(),
+            expires: None,
+            again: None,
+            parameters: None,
+        };
+        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana [8c2f]");
+        let (arg, words) = ("/to".to_owned(), "dana@x.example".to_owned());
+        request.taint.push(Taint { arg, words, source: Source::Program, from: None });
+        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana ▲ [8c2f]");
     }
 }

@@ -13,7 +13,7 @@ use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
-use crate::frontend::fields;
+use crate::frontend::{fields, sentences};
 use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;
@@ -190,8 +190,8 @@ impl DecisionResults {
                 return Ok(());
             }
             DecideOutcome::AlreadyDecided { approval, by } => {
-                let (verdict, by) = (approval.verdict(Some(&one.request)), words::decider(&by));
-                format!("request {id} was already {verdict} {by}; nothing was changed")
+                let (verdict, by) = (approval.verdict(Some(&one.request)), sentences::decider(&by, None));
+                format!("request {id} was already {verdict}{by}; nothing was changed")
             }
             DecideOutcome::NotOpen { state } => {
                 format!("request {id} {}", words::settled(&one.request, state))

@@ -12,6 +12,7 @@ use super::{CommandContext, listed, words};
 use crate::approval::{Approval, Grants, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
+use crate::frontend::sentences;
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::store::{Attachment, StoredRequest};
 
@@ -120,7 +121,8 @@ fn rows(one: &StoredRequest, around: &ApprovalContext) -> Rows {
 fn decision(one: &StoredRequest, rows: &mut Rows) {
     let Some((approval, by)) = &one.decision else { return };
     let at = one.decided_at.map_or_else(String::new, |at| format!(", {at}"));
-    rows.push(("decided", format!("{} {}{at}", approval.verdict(Some(&one.request)), words::decider(by))));
+    let (verdict, by) = (approval.verdict(Some(&one.request)), sentences::decider(by, None));
+    rows.push(("decided", format!("{verdict}{by}{at}")));
     rows.extend(words::note(approval).map(|note| ("note", note.to_owned())));
     if let Approval::Approve { remember, rule, .. } = approval {
         let kept = match remember {

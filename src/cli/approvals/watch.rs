@@ -18,6 +18,7 @@ use crate::approval::RequestId;
 use crate::cli::console;
 use crate::cli::error::{CliError, Kind, Result};
 use crate::cli::signals::Stop;
+use crate::frontend::sentences;
 use crate::message::ReturnStatus;
 use crate::stdx::text::sanitize_line;
 use crate::store::{RequestFilter, RequestState, Store, StoredRequest};
@@ -181,16 +182,13 @@ fn event(state: RequestState) -> &'static str {
 }
 
 fn told(one: &StoredRequest) -> String {
-    match (one.state, &one.decision) {
+    match (one.state, words::decision(one)) {
         (RequestState::Waiting, _) => format!("waiting ({})", one.request.risk.word()),
         (RequestState::Later, _) => "postponed".to_owned(),
-        (RequestState::Expired, _) => "expired".to_owned(),
-        (RequestState::Withdrawn, _) => "withdrawn".to_owned(),
-        (RequestState::Superseded, _) => "replaced by a new request".to_owned(),
-        (_, Some((approval, by))) => {
-            let said = words::note(approval).map_or_else(String::new, |note| format!(": {note}"));
-            format!("{} {}{said}", approval.verdict(Some(&one.request)), words::decider(by))
-        }
+        (RequestState::Expired, _) => sentences::EXPIRED.to_owned(),
+        (RequestState::Withdrawn, _) => sentences::WITHDRAWN.to_owned(),
+        (RequestState::Superseded, _) => sentences::SUPERSEDED.to_owned(),
+        (_, Some(decided)) => decided,
         (_, None) => "closed without a decision".to_owned(),
     }
 }

@@ -1,6 +1,7 @@
 //! Descriptions of requests and their outcomes. They are sanitized where they are printed.
 
-use crate::approval::{Approval, Decider, Request};
+use crate::approval::{Approval, Request};
+use crate::frontend::sentences;
 use crate::message::{ReturnStatus, Source};
 use crate::store::{RequestState, StoredRequest};
 
@@ -12,9 +13,10 @@ pub(super) enum CallProgress {
     Returned(ReturnStatus),
 }
 
-/// Describes who decided, without needless detail.
-pub(super) fn decider(by: &Decider) -> String {
-    format!("by {}", by.who())
+/// Describes the decision of a request, if there is one.
+pub(super) fn decision(one: &StoredRequest) -> Option<String> {
+    let (approval, by) = one.decision.as_ref()?;
+    Some(sentences::decision(Some(&one.request), approval, by, None, None))
 }
 
 /// Returns the note that the user gave with a decision.
@@ -28,11 +30,7 @@ pub(super) fn note(approval: &Approval) -> Option<&str> {
 
 /// Describes a request's whole state.
 pub(super) fn state(one: &StoredRequest, progress: CallProgress) -> String {
-    let decided = one.decision.as_ref().map(|(approval, by)| {
-        let said = note(approval).map_or_else(String::new, |note| format!(": {note}"));
-        format!("{} {}{said}", approval.verdict(Some(&one.request)), decider(by))
-    });
-    match (one.state, decided) {
+    match (one.state, decision(one)) {
         (RequestState::Consumed, Some(decided)) if one.request.is_question() => {
             format!("{decided}; the answer went to the server")
         }
@@ -47,9 +45,9 @@ pub(super) fn state(one: &StoredRequest, progress: CallProgress) -> String {
         ) => format!("{decided}; its session has not continued yet"),
         (RequestState::Consumed, Some(decided)) => format!("{decided}; {}", outcome(progress)),
         (RequestState::Consumed, None) => "closed without a decision: its session continued".to_owned(),
-        (RequestState::Withdrawn, _) => "withdrawn: its turn was interrupted".to_owned(),
-        (RequestState::Superseded, _) => "superseded: replaced by a new request".to_owned(),
-        (RequestState::Expired, _) => "expired: neither approved nor denied in time".to_owned(),
+        (RequestState::Withdrawn, _) => sentences::WITHDRAWN.to_owned(),
+        (RequestState::Superseded, _) => sentences::SUPERSEDED.to_owned(),
+        (RequestState::Expired, _) => sentences::EXPIRED.to_owned(),
         (state, None) => state.to_string(),
     }
 }
@@ -64,7 +62,7 @@ pub(super) fn outcome(progress: CallProgress) -> &'static str {
             ReturnStatus::Failed => "it failed",
             ReturnStatus::Denied => "it did not run",
             ReturnStatus::Undecided => "it has not run yet",
-            ReturnStatus::Interrupted => "it was interrupted",
+            ReturnStatus::Interrupted => "it was stopped",
             ReturnStatus::Unknown => "it may have run: its outcome is unknown",
         },
     }
@@ -77,7 +75,7 @@ pub(super) fn settled(request: &Request, state: RequestState) -> &'static str {
             "was withdrawn: the server that asked does not wait for the answer any more"
         }
         RequestState::Expired => "has expired and can no longer be decided",
-        RequestState::Withdrawn => "was withdrawn when its turn was interrupted and can no longer be decided",
+        RequestState::Withdrawn => "was withdrawn because the turn was stopped, and can no longer be decided",
         RequestState::Superseded => "was replaced by a new request; `co approvals` lists it",
         RequestState::Consumed => "was closed without a decision when its session continued",
         RequestState::Waiting

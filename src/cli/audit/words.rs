@@ -3,10 +3,13 @@
 //! Lines are sanitized one by one, so that a text of several lines cannot imitate rows.
 
 use jiff::tz::TimeZone;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::approval::Decider;
 use crate::cli::table::short;
+use crate::frontend::sentences;
+use crate::message::ReturnStatus;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditKind, AuditRow};
 
@@ -110,20 +113,21 @@ fn what(row: &AuditRow) -> String {
             format!("{verdict} ({risk}){taint}")
         }
         AuditKind::Decided => match text("answer") {
-            "approved" => "yes".to_owned(),
-            "edited" => "yes, edited".to_owned(),
-            "replaced" => "yes, replaced by this call".to_owned(),
-            "denied" => "no".to_owned(),
+            "edited" => "approved with changes".to_owned(),
+            "replaced" => "approved as another call".to_owned(),
             other => other.to_owned(),
         },
-        AuditKind::Expired => "not decided".to_owned(),
+        AuditKind::Expired => sentences::EXPIRED.to_owned(),
         AuditKind::Withdrawn => match text("because") {
             "changed" => "refused: changed after the request".to_owned(),
             _ => "withdrawn".to_owned(),
         },
-        AuditKind::Superseded => "asked again".to_owned(),
+        AuditKind::Superseded => sentences::SUPERSEDED.to_owned(),
         AuditKind::Started => "started".to_owned(),
-        AuditKind::Finished => format!("ended: {}", text("status")),
+        AuditKind::Finished => {
+            let known = ReturnStatus::deserialize(&row.details["status"]).map(sentences::status);
+            format!("ended: {}", known.unwrap_or(text("status")))
+        }
         AuditKind::RuleSaved => format!("saved the rule {}", text("rule")),
         AuditKind::RuleRevoked => format!("revoked the rule {}", text("rule")),
         AuditKind::FolderTrusted => format!("trusted the folder {}", text("folder")),

@@ -41,7 +41,7 @@ impl std::fmt::Display for DecideOutcome {
                     Approval::Deny { .. } => "denied",
                     Approval::Later => "postponed",
                 };
-                write!(f, "This request was already {verdict} {}.", by.word())
+                write!(f, "This request was already {verdict} by {}.", by.who())
             }
             Self::NotOpen { state } => write!(f, "This request is {state} and can no longer be decided."),
             Self::Unknown => f.write_str("This request no longer exists."),

@@ -76,19 +76,6 @@ impl Plain {
             self.send(ClientRequest::Op(Op::Cap { cap: open.question.cap, answer }));
         }
     }
-
-    /// Closes the answered question and prints the effect.
-    pub(super) fn cap_answered(&mut self, question: &CapQuestion, answer: CapAnswer) {
-        self.cap = None;
-        let text = match answer {
-            CapAnswer::Stop => "Stopped at the cap.".to_owned(),
-            CapAnswer::GoOn => "Continuing for this request.".to_owned(),
-            CapAnswer::Raise => {
-                format!("The cap {} is now {}.", question.cap.setting(), question.cap.words(question.raised))
-            }
-        };
-        self.page.line(&text);
-    }
 }
 
 fn choice(line: &str) -> Option<CapAnswer> {

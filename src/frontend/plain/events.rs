@@ -8,7 +8,7 @@ use super::words;
 use crate::agent::context::Summary;
 use crate::agent::port::{Event, Settlement};
 use crate::approval::{Decider, RequestId};
-use crate::frontend::rows;
+use crate::frontend::sentences;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, UserPart, images};
 
@@ -53,17 +53,11 @@ impl Plain {
             }
             Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
             Event::Retry { class, message, wait, attempt, of, then } => {
-                let chosen = self.header.as_ref().map(|header| header.provider.as_str());
-                let provider = self.stand_in.as_deref().or(chosen).unwrap_or("the provider");
-                let mut text = words::retry(class, &message, provider, wait, (attempt, of));
-                if let Some(then) = then {
-                    text.push_str(&format!(" If no retry helps, {then} takes over."));
-                }
-                self.page.line(&text);
+                let told = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
+                self.tell(&told);
             }
             Event::FellBack { from, to, class: _, why } => {
-                self.page.line(&words::fell_back(&from, &to, &why));
-                self.stand_in = Some(to);
+                self.page.line(&format!("{}.", sentences::fell_back(&from, &to, &why)));
             }
             Event::Refused { why } => self.page.line(&why),
             Event::PartialReset => {
@@ -72,11 +66,9 @@ impl Plain {
                 self.thinking_since = None;
                 self.page.line("The reply was cut off here.");
             }
-            Event::Compacting { messages } => {
-                self.page.line(&format!("{}.", rows::compacting(messages)));
-            }
+            Event::Compacting { messages } => self.tell(&sentences::compacting(messages)),
             Event::Compacted { compacted } => {
-                self.page.line(&format!("{}.", rows::compacted(&compacted)));
+                self.tell(&sentences::compacted(&compacted));
                 if let Summary::Written { text, .. } = &compacted.summary {
                     self.page.block(text, "  ");
                 }
@@ -85,10 +77,20 @@ impl Plain {
                 self.end_thinking();
                 self.cap_reached(question);
             }
-            Event::CapAnswered { question, answer } => self.cap_answered(&question, answer),
+            Event::CapAnswered { question, answer } => {
+                self.cap = None;
+                if let Some(text) = sentences::cap_answered(&question, answer) {
+                    self.tell(&text);
+                }
+            }
             Event::Status { text } => self.page.line(&text),
             Event::TurnEnded { end } => self.turn_ended(&end),
         }
+    }
+
+    /// Prints what several front ends say.
+    fn tell(&mut self, text: &str) {
+        self.page.line(&words::sentence(text));
     }
 
     pub(super) fn prompted(&mut self, parts: &[UserPart]) {
@@ -133,7 +135,7 @@ impl Plain {
     fn end_thinking(&mut self) {
         if let Some(since) = self.thinking_since.take() {
             let took = Duration::from_millis(self.now_ms.saturating_sub(since));
-            self.page.line(&format!("Thought for {}.", words::seconds(took)));
+            self.page.line(&format!("Thought for {}.", sentences::seconds(took)));
         }
     }
 
@@ -159,8 +161,7 @@ impl Plain {
     fn settled(&mut self, id: &RequestId, settled: &Settlement) {
         let Some(entry) = self.approvals.get(id) else { return };
         let (number, sent) = (entry.number, entry.state == State::Sent);
-        let told = words::settled(&entry.request, settled, number.max(1));
-        let was_open = self.approvals.open.as_ref().is_some_and(|open| open.request.id == *id);
+        let told = sentences::settled(Some(&entry.request), settled, None);
         let stays = settled.is_postponed();
         let was_postponed = stays && entry.state == State::Postponed;
         if stays {
@@ -172,11 +173,7 @@ impl Plain {
         if ours || was_postponed {
             return;
         }
-        if let Some(text) = told {
-            self.page.line(&text);
-        } else if was_open {
-            self.page.line(&format!("Approval {number} is asked again."));
-        }
+        self.page.line(&format!("Approval {}: {told}.", number.max(1)));
     }
 
     fn turn_ended(&mut self, end: &TurnEnd) {
@@ -184,7 +181,6 @@ impl Plain {
         self.page.flow_end();
         self.arguments.clear();
         self.calls.clear();
-        self.stand_in = None;
         self.cap = None;
         if *end == TurnEnd::Deferred {
             // The line below says it.
@@ -198,7 +194,7 @@ impl Plain {
             self.page.line(&text);
         }
         if std::mem::take(&mut self.has_plan) && *end == TurnEnd::Completed {
-            self.page.line("Nothing was changed: this is the plan. /go carries it out, /go auto without asking about edits.");
+            self.tell(sentences::PLANNED);
         }
     }
 }

@@ -150,8 +150,6 @@ pub struct Plain {
     pub(super) thinking_since: Option<u64>,
     /// Whether the turn showed changes that it would make.
     pub(super) has_plan: bool,
-    /// The fallback model that answers in place of the header's until the turn ends, as `provider/model`.
-    pub(super) stand_in: Option<String>,
     /// The prompt that the user sees already, as typed.
     pub(super) echoed: Option<String>,
     /// Lines that ended in a backslash.

@@ -1,19 +1,15 @@
 //! Sentences for events: requests, returns, waits, ends; without glyphs, columns and colours. The page sanitizes
 //! untrusted text in a sentence.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
-use crate::agent::port::Settlement;
-use crate::approval::{Approval, Request};
+use crate::approval::Request;
 use crate::frontend::fields;
 use crate::frontend::protocol::Header;
-use crate::frontend::rows;
+use crate::frontend::sentences;
 use crate::history::TurnEnd;
 use crate::message::images::PromptImage;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn, UsedMemory};
-use crate::provider::ErrorClass;
 use crate::stdx::ansi::bare;
 use crate::stdx::text::{count, one_line_summary, sanitize};
 use crate::tool::diff::as_text;
@@ -179,41 +175,23 @@ fn put_row(rows: &mut Vec<String>, line: &str) {
     rows.extend(pieces.map(|piece| format!("  (same line) {piece}")));
 }
 
-/// Describes a settlement elsewhere; `None` if there is nothing to report.
-pub(super) fn settled(request: &Request, settled: &Settlement, number: usize) -> Option<String> {
-    match settled {
-        Settlement::Decided { approval: Approval::Later, .. } => {
-            Some(format!("Approval {number} was postponed elsewhere."))
-        }
-        Settlement::Decided { approval, .. } => {
-            Some(format!("Approval {number} was decided elsewhere: {}.", approval.verdict(Some(request))))
-        }
-        Settlement::Withdrawn => Some(format!("Approval {number} was withdrawn: the turn was stopped.")),
-        Settlement::Detached => {
-            Some(format!("Approval {number} is still waiting; the conversation continues without it."))
-        }
-        Settlement::Superseded => None,
-        Settlement::Expired => Some("Expired".to_owned()),
-    }
-}
-
 /// Returns the row of a finished call and, if it did not succeed, its output.
 pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (String, Option<String>) {
     let text = returned.text();
     let done = returned.done.as_deref();
     let outcome = done.map_or(String::new(), |done| one_line_summary(&done.outcome(), WIDTH));
     let is_planned = done.is_some_and(|done| done.is_planned);
+    let status = sentences::status(returned.status);
     let how = match returned.status {
-        ReturnStatus::Ok if outcome.is_empty() => "done".to_owned(),
-        ReturnStatus::Ok => format!("done, {outcome}"),
-        ReturnStatus::Failed if outcome.is_empty() => "failed".to_owned(),
-        ReturnStatus::Failed => format!("failed, {outcome}"),
         ReturnStatus::Denied if is_planned => "planned, not done".to_owned(),
-        ReturnStatus::Denied if outcome.is_empty() => "denied".to_owned(),
-        ReturnStatus::Denied => outcome,
-        ReturnStatus::Undecided => "undecided".to_owned(),
-        ReturnStatus::Interrupted => "stopped".to_owned(),
-        ReturnStatus::Unknown => "outcome unknown".to_owned(),
+        ReturnStatus::Denied if !outcome.is_empty() => outcome,
+        ReturnStatus::Ok | ReturnStatus::Failed if !outcome.is_empty() => format!("{status}, {outcome}"),
+        ReturnStatus::Ok
+        | ReturnStatus::Failed
+        | ReturnStatus::Denied
+        | ReturnStatus::Undecided
+        | ReturnStatus::Interrupted
+        | ReturnStatus::Unknown => status.to_owned(),
     };
     let tail = match returned.status {
         ReturnStatus::Failed | ReturnStatus::Unknown => {
@@ -243,54 +221,13 @@ fn change(lines: &[DiffLine]) -> String {
     as_text(shown) + &more
 }
 
-/// Describes a request that failed and is sent again.
-pub(super) fn retry(
-    class: ErrorClass,
-    message: &str,
-    provider: &str,
-    wait: Duration,
-    attempt: (u32, u32),
-) -> String {
-    let message = one_line_summary(message, WIDTH);
-    let what = if class == ErrorClass::RateLimited {
-        format!("Rate limited by {provider}")
-    } else if class == ErrorClass::Overloaded {
-        format!("{provider} is overloaded")
-    } else if class == ErrorClass::Network {
-        format!("No connection to {provider}: {message}")
-    } else if matches!(class, ErrorClass::Idle | ErrorClass::Truncated) {
-        format!("The reply from {provider} was cut off: {message}")
-    } else {
-        format!("The request to {provider} failed: {message}")
-    };
-    let (attempt, of) = attempt;
-    format!("{what}; retrying in {} ({attempt} of {of}).", seconds(wait))
-}
-
-/// Describes a failover to another model.
-pub(super) fn fell_back(from: &str, to: &str, why: &str) -> String {
-    let why = one_line_summary(why, WIDTH);
-    format!("{from}: {}. {to} answers for the rest of this turn.", ended(&why))
-}
-
-/// Formats a duration in whole seconds.
-pub(super) fn seconds(took: Duration) -> String {
-    match (took.as_millis() + 500) / 1_000 {
-        0 => "less than a second".to_owned(),
-        seconds => count(seconds, "second"),
-    }
-}
-
 /// Describes the end of a turn; `None` if its reply is enough.
 pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
     let text = match end {
         TurnEnd::Completed => return None,
-        TurnEnd::Deferred => {
-            "Waiting for your decision. Type /decide to decide here, or use co approvals in any terminal."
-                .to_owned()
-        }
-        TurnEnd::Interrupted => "Stopped.".to_owned(),
-        TurnEnd::LimitReached { limit } => format!("{}.", capitalized(&rows::limit(*limit))),
+        TurnEnd::Deferred => sentence(&sentences::deferred("here with /decide")),
+        TurnEnd::Interrupted => sentence(sentences::STOPPED),
+        TurnEnd::LimitReached { limit } => sentence(&sentences::limit_with_advice(*limit)),
         TurnEnd::Failed { error } => {
             let advice = error.advice();
             format!("Error: {}. {advice}", ended(&one_line_summary(&error.told(), 2 * WIDTH)))
@@ -320,6 +257,11 @@ pub(super) fn note(kind: &NoteKind, text: &str) -> Option<String> {
     Some(format!("{}: {}", capitalized(kind.label()?), one_line_summary(text, WIDTH)))
 }
 
+/// Returns what several front ends say as a sentence of this one.
+pub(super) fn sentence(text: &str) -> String {
+    format!("{}.", capitalized(&ended(text)))
+}
+
 /// Returns the text as the beginning of a sentence.
 fn capitalized(text: &str) -> String {
     let mut rest = text.chars();
@@ -334,24 +276,6 @@ pub(super) fn approvals(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn waits_are_read_out() {
-        for (ms, words) in
-            [(200, "less than a second"), (600, "1 second"), (1_499, "1 second"), (14_100, "14 seconds")]
-        {
-            assert_eq!(seconds(Duration::from_millis(ms)), words);
-        }
-        let wait = Duration::from_secs(20);
-        assert_eq!(
-            retry(ErrorClass::RateLimited, "slow down", "anthropic", wait, (1, 2)),
-            "Rate limited by anthropic; retrying in 20 seconds (1 of 2)."
-        );
-        assert_eq!(
-            retry(ErrorClass::Network, "refused\nmore", "ollama", wait, (2, 2)),
-            "No connection to ollama: refused …; retrying in 20 seconds (2 of 2)."
-        );
-    }
 
     #[test]
     fn long_lines_are_whole() {

@@ -20,6 +20,7 @@ use crate::app::{App, AppError};
 use crate::approval::{Approval, Decider, RequestId};
 use crate::command::Notice;
 use crate::frontend::protocol::{Holder, InboxLine, ServerMessage};
+use crate::frontend::sentences;
 use crate::history::{SessionId, TurnEnd};
 use crate::runtime::headless::{self, HeadlessOutcome, HeadlessWork};
 use crate::session::{Owner, Session, SessionError, end_orphaned_questions, holders};
@@ -218,7 +219,9 @@ fn outcome(name: &str, went: Result<HeadlessOutcome, AppError>, returned: usize)
             TurnEnd::Completed => plain("continued and is done."),
             TurnEnd::Deferred => warning("continued and is waiting for you again."),
             TurnEnd::Interrupted => warning("was stopped; its work is saved."),
-            TurnEnd::LimitReached { .. } => warning("continued and stopped at a limit; open it to go on."),
+            TurnEnd::LimitReached { limit } => {
+                warning(&format!("continued; {}. Open it to go on.", sentences::limit(limit)))
+            }
             TurnEnd::Failed { error } => {
                 warning(&format!("continued and failed: {}", one_line_summary(&error.to_string(), 200)))
             }
@@ -282,7 +285,7 @@ mod tests {
         for (outcomes, told) in [
             (vec![], ""),
             (vec![won(), won()], ""),
-            (vec![faster()], "This request was already approved with co approvals."),
+            (vec![faster()], "This request was already approved by you (co approvals)."),
             (
                 vec![won(), expired()],
                 "1 of 2 was not recorded. This request is expired and can no longer be decided.",

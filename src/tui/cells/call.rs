@@ -13,6 +13,7 @@ use super::diff::{self, DiffCode};
 use super::sgr::Sgr;
 use super::{Fold, RenderContext};
 use crate::frontend::protocol::Tone;
+use crate::frontend::sentences;
 use crate::message::{CallId, CallReport, DiffKind, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::ansi::bare;
 use crate::stdx::text::{count, one_line_summary, width};
@@ -266,15 +267,19 @@ impl CallRow {
             CallState::Done(ReturnStatus::Denied) if self.done.is_planned => {
                 (glyphs.still, Role::Waiting, self.planned())
             }
-            CallState::Done(ReturnStatus::Denied) => {
-                (glyphs.fail, Role::Fail, self.decided(context).unwrap_or("denied").to_owned())
+            CallState::Done(ReturnStatus::Denied) => (
+                glyphs.fail,
+                Role::Fail,
+                self.decided(context).unwrap_or(sentences::status(ReturnStatus::Denied)).to_owned(),
+            ),
+            CallState::Done(status @ ReturnStatus::Undecided) => {
+                (glyphs.waiting, Role::Waiting, sentences::status(status).to_owned())
             }
-            CallState::Done(ReturnStatus::Undecided) => {
-                (glyphs.waiting, Role::Waiting, "undecided".to_owned())
+            CallState::Done(status @ ReturnStatus::Interrupted) => {
+                (glyphs.fail, Role::Dim, sentences::status(status).to_owned())
             }
-            CallState::Done(ReturnStatus::Interrupted) => (glyphs.fail, Role::Dim, "stopped".to_owned()),
-            CallState::Done(ReturnStatus::Unknown) => {
-                (glyphs.unknown, Role::Waiting, "outcome unknown".to_owned())
+            CallState::Done(status @ ReturnStatus::Unknown) => {
+                (glyphs.unknown, Role::Waiting, sentences::status(status).to_owned())
             }
         };
         let mut line = Line::of(mark, role);
@@ -282,8 +287,7 @@ impl CallRow {
             line = line.with(" ", Role::Text).with(words, Role::Dim);
         }
         if let (CallState::Done(ReturnStatus::Ok), Some(decision)) = (self.state, self.decided(context)) {
-            let who = if decision == APPROVED { "you" } else { decision };
-            let who = who.strip_prefix("approved by ").unwrap_or(who);
+            let who = decision.strip_prefix("approved by ").unwrap_or(decision);
             line = line.with(format!(" {} {who}", glyphs.dot), Role::Dim);
         }
         line
@@ -309,7 +313,7 @@ impl CallRow {
 
     /// Says how it failed.
     fn failure(&self) -> &str {
-        if self.done.words.is_empty() { "failed" } else { &self.done.words }
+        if self.done.words.is_empty() { sentences::status(ReturnStatus::Failed) } else { &self.done.words }
     }
 
     /// Returns the decision if it fits into the row, beside the outcome.
@@ -398,7 +402,7 @@ impl CallRow {
 }
 
 /// A plain approval: the row's own mark shows it.
-pub const APPROVED: &str = "approved";
+const APPROVED: &str = "approved by you";
 
 /// Says of an approval that the arguments were changed.
 pub const CHANGED: &str = " with changes";

@@ -7,6 +7,7 @@ use super::turn::{note, phase};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
 use crate::frontend::protocol::ClientRequest;
+use crate::frontend::sentences;
 use crate::tui::cap::CapCard;
 use crate::tui::model::{Model, Phase};
 use crate::tui::msg::Cmd;
@@ -36,14 +37,8 @@ pub fn reached(model: &mut Model, question: CapQuestion) {
 /// Closes the question when the turn has received the answer.
 pub fn answered(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
     model.cap = None;
-    let text = match answer {
-        CapAnswer::GoOn => format!("{} was reached: continued for this request", question.cap.setting()),
-        CapAnswer::Raise => {
-            format!("{} is now {}", question.cap.setting(), question.cap.words(question.raised))
-        }
-        // The end of the turn reports it.
-        CapAnswer::Stop => return,
-    };
-    note(model, &text);
-    phase(model, Phase::Asking);
+    if let Some(text) = sentences::cap_answered(question, answer) {
+        note(model, &text);
+        phase(model, Phase::Asking);
+    }
 }

@@ -5,7 +5,7 @@ use super::{batch, cap, settled};
 use crate::agent::context::{CompactionReport, Summary};
 use crate::agent::port::Event;
 use crate::frontend::protocol::Tone;
-use crate::frontend::rows;
+use crate::frontend::sentences;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
 use crate::stdx::text::grouped;
@@ -79,7 +79,7 @@ pub fn take(model: &mut Model, event: Event) {
                 turn.streamed = 0;
             }
         }
-        Event::Compacting { messages } => note(model, &rows::compacting(messages)),
+        Event::Compacting { messages } => note(model, &sentences::compacting(messages)),
         Event::Compacted { compacted } => compacted_now(model, &compacted),
         Event::Status { text } => note(model, &text),
         Event::TurnEnded { end } => turn_ended(model, end),
@@ -88,7 +88,7 @@ pub fn take(model: &mut Model, event: Event) {
 
 /// Shows the boundary in the transcript: what is above is known to the model by the summary only.
 fn compacted_now(model: &mut Model, compacted: &CompactionReport) {
-    let line = rows::compacted(compacted);
+    let line = sentences::compacted(compacted);
     match &compacted.summary {
         Summary::None { .. } => note(model, &line),
         Summary::Written { text, .. } => {
@@ -102,8 +102,7 @@ fn compacted_now(model: &mut Model, compacted: &CompactionReport) {
 /// Shows the failover in the transcript, and in the header until the turn ends.
 fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
     model.retry = None;
-    let why = crate::stdx::text::one_line_summary(why, 200);
-    note(model, &format!("{from}: {why}; {to} answers for the rest of this turn"));
+    note(model, &sentences::fell_back(from, &to, why));
     if let Some(turn) = &mut model.turn {
         turn.stand_in = Some(to);
     }
@@ -313,16 +312,16 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
     }
     match end {
         TurnEnd::Completed if has_plan => {
-            note(model, "nothing was changed: /go carries the plan out in mode ask, /go auto in mode auto");
+            note(model, sentences::PLANNED);
         }
         TurnEnd::Completed => {}
         TurnEnd::Deferred => {
             let key = model.keymap.around(" (", Context::Global, Action::FocusCard, ")");
-            let text = format!("waiting for your decision: here{key} or with `co approvals`, now or later");
+            let text = sentences::deferred(&format!("here{key}"));
             model.transcript.push(Cell::new(CellKind::Waits { text }));
         }
-        TurnEnd::Interrupted => note(model, "stopped"),
-        TurnEnd::LimitReached { limit } => note(model, &rows::limit(limit)),
+        TurnEnd::Interrupted => note(model, sentences::STOPPED),
+        TurnEnd::LimitReached { limit } => note(model, &sentences::limit_with_advice(limit)),
         TurnEnd::Failed { error } => {
             let (message, advice) = (error.told(), error.advice());
             model.transcript.push(Cell::new(CellKind::Failure { message, advice }));

@@ -11,9 +11,9 @@ use crate::agent::port::Settlement;
 use crate::approval::rules::{RuleSet, RuleSource};
 use crate::approval::{Approval, Decider, Grants, Remember, Request, RequestId};
 use crate::frontend::protocol::Tone;
+use crate::frontend::sentences;
 use crate::message::{ReturnStatus, ToolCall, ToolName};
 use crate::stdx::moment::moment;
-use crate::stdx::text::one_line_summary;
 use crate::store::PastDecision;
 use crate::tool::builtin::{AskUser, TypedTool};
 use crate::tui::batch::awaited;
@@ -24,8 +24,7 @@ use crate::tui::model::{Focus, Model};
 /// Most calls named in such a line.
 const NAMED: usize = 2;
 
-/// Most cells of untrusted words in such a line.
-const WORDS: usize = 80;
+const HERE: Decider = Decider::Tui;
 
 pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
     // A postponed request is still pending: its card stays and is hidden.
@@ -94,16 +93,12 @@ fn runs_after(model: &Model, card: &Card, settled: &Settlement) -> Option<String
 pub fn past(call: &ToolCall, one: &PastDecision, now: Timestamp, zone: &TimeZone) -> String {
     let asked = DecisionSubject { tool: &call.name, args: &call.args, request: None, stage: None };
     let PastDecision { approval, by, .. } = one;
-    let mut words = match approval {
-        Approval::Approve { .. } if call.name.as_str() == AskUser::NAME => format!("answered{}", whose(by)),
-        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => {
-            decision(&asked, approval, by).0
+    let words = match approval {
+        Approval::Approve { .. } if call.name.as_str() == AskUser::NAME => {
+            format!("answered{}", sentences::decider(by, Some(&HERE)))
         }
+        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => decision(&asked, approval, by),
     };
-    if let (Decider::Tui, Approval::Approve { .. }) = (by, approval) {
-        let (word, rest) = words.split_once(' ').unwrap_or((&words, ""));
-        words = format!("{word} by you {rest}").trim_end().to_owned();
-    }
     format!("{words} ({})", moment(one.at, now, zone))
 }
 
@@ -123,40 +118,34 @@ fn outcome(card: &Card, settled: &Settlement) -> (String, Tone) {
         request: Some(request),
         stage: Some(stage),
     };
-    match settled {
-        Settlement::Decided { approval, by } => decision(&asked, approval, by),
-        Settlement::Withdrawn => ("withdrawn: the turn was stopped".to_owned(), Tone::Warning),
-        Settlement::Detached => ("waiting in the inbox".to_owned(), Tone::Warning),
-        Settlement::Superseded => ("replaced by a new request".to_owned(), Tone::Warning),
-        Settlement::Expired => {
-            (format!("expired, not run{}", crossed(&asked, &Decider::Expiry)), Tone::Warning)
+    let tone = match settled {
+        Settlement::Decided { approval: Approval::Approve { .. }, .. } => Tone::Plain,
+        Settlement::Decided { approval: Approval::Deny { .. }, .. } => Tone::Error,
+        Settlement::Decided { approval: Approval::Later, .. }
+        | Settlement::Withdrawn
+        | Settlement::Detached
+        | Settlement::Superseded
+        | Settlement::Expired => Tone::Warning,
+    };
+    let words = match settled {
+        Settlement::Decided { approval, by } => decision(&asked, approval, by) + &crossed(stage, by),
+        Settlement::Expired => sentences::EXPIRED.to_owned() + &crossed(stage, &Decider::Expiry),
+        Settlement::Withdrawn | Settlement::Detached | Settlement::Superseded => {
+            sentences::settled(Some(request), settled, Some(&HERE))
         }
-    }
+    };
+    (words, tone)
 }
 
-fn decision(asked: &DecisionSubject<'_>, approval: &Approval, by: &Decider) -> (String, Tone) {
-    match approval {
-        Approval::Approve { remember, note, rule, .. } => {
-            let mut words = match (remember, by) {
-                (Remember::Session | Remember::Rule, Decider::Tui | Decider::Plain) => {
-                    format!("allowed{} {}", whose(by), coverage(asked, *remember, rule.as_deref()))
-                }
-                (Remember::Once | Remember::Session | Remember::Rule, _) => {
-                    approved(&approval.verdict(asked.request), *remember, by)
-                }
-            };
-            if note.is_some() {
-                words.push_str(", with a note to the model");
-            }
-            (words + &crossed(asked, by), Tone::Plain)
-        }
-        Approval::Deny { reason } => {
-            let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-            let who = if *by == Decider::Tui { " by you".to_owned() } else { whose(by) };
-            (format!("denied{who}{}{why}", crossed(asked, by)), Tone::Error)
-        }
-        Approval::Later => ("postponed".to_owned(), Tone::Warning),
-    }
+fn decision(asked: &DecisionSubject<'_>, approval: &Approval, by: &Decider) -> String {
+    let coverage = match (approval, by) {
+        (
+            Approval::Approve { remember: remember @ (Remember::Session | Remember::Rule), rule, .. },
+            Decider::Tui | Decider::Plain,
+        ) => Some(coverage(asked, *remember, rule.as_deref())),
+        _ => None,
+    };
+    sentences::decision(asked.request, approval, by, Some(&HERE), coverage.as_deref())
 }
 
 /// Describes what a lasting approval covers, and for how long.
@@ -168,45 +157,15 @@ fn coverage(asked: &DecisionSubject<'_>, remember: Remember, rule: Option<&str>)
     match (remember, rules.as_deref()) {
         (Remember::Session, Some([rule, ..])) => format!("for this session: {}", rule.coverage()),
         (Remember::Session, _) => format!("for this session: {}", Grants::coverage(asked.tool, asked.args)),
-        (Remember::Once | Remember::Rule, _) => "by a rule".to_owned(),
-    }
-}
-
-/// Describes an approval: what, by whom, and for how long.
-fn approved(verdict: &str, remember: Remember, by: &Decider) -> String {
-    let what_at = verdict.find(' ').unwrap_or(verdict.len());
-    let (word, what) = verdict.split_at(what_at);
-    let long = match (remember, by) {
-        (Remember::Once, _) => "",
-        (Remember::Session, _) => " for this session",
-        // The name of the rule already says so.
-        (Remember::Rule, Decider::Rule { .. }) => "",
-        (Remember::Rule, _) => ", and what its rule matches",
-    };
-    // The answer to a question is what the row shows.
-    if *by == Decider::Tui && what.is_empty() && long.is_empty() {
-        return call::APPROVED.to_owned();
-    }
-    let verb = if by.is_person() { word } else { "allowed" };
-    format!("{verb}{}{what}{long}", whose(by))
-}
-
-/// Names the decider, if it was not this front end.
-fn whose(by: &Decider) -> String {
-    if *by == Decider::Tui {
-        String::new()
-    } else if by.is_person() {
-        format!(" {}", by.word())
-    } else {
-        format!(" by {}", one_line_summary(&by.who(), WORDS))
+        (Remember::Once | Remember::Rule, _) => "with a rule".to_owned(),
     }
 }
 
 /// Describes the decision made here that came too late, if any.
-fn crossed(asked: &DecisionSubject<'_>, by: &Decider) -> String {
-    match (asked.stage, by) {
-        (Some(CardStage::Deciding(word)), by) if *by != Decider::Tui => {
-            format!(" before your {} arrived", word.split(',').next().unwrap_or(word))
+fn crossed(stage: &CardStage, by: &Decider) -> String {
+    match (stage, by) {
+        (CardStage::Deciding(word), by) if *by != HERE => {
+            format!("; your {} came too late", word.split(',').next().unwrap_or(word))
         }
         _ => String::new(),
     }

@@ -113,7 +113,7 @@ fn each_is_decided_by_itself() {
         )
     );
     for (state, error) in [
-        ("withdrawn", "was withdrawn when its turn was interrupted and can no longer be decided"),
+        ("withdrawn", "was withdrawn because the turn was stopped, and can no longer be decided"),
         ("superseded", "was replaced by a new request; `co approvals` lists it"),
         ("consumed", "was closed without a decision when its session continued"),
     ] {

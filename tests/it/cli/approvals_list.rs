@@ -140,7 +140,7 @@ fn show_tells_all_that_is_known() {
     fixture.decide(B, edited, Decider::Tui);
     let shown = fixture.co.run(&["approvals", "show", B]).out;
     for line in [
-        "state    approved with changes by you (full screen): there; its session has not continued yet",
+        "state    approved with changes by you (full screen), with the note “there”; its session has not continued yet",
         "note     there",
         "  path: b.txt",
         "approved instead",
@@ -173,9 +173,9 @@ fn every_state_has_its_words() {
         ),
         (B, Some("later"), "postponed; still waiting for your decision"),
         (B, Some("consumed"), "closed without a decision: its session continued"),
-        (B, Some("withdrawn"), "withdrawn: its turn was interrupted"),
-        (B, Some("superseded"), "superseded: replaced by a new request"),
-        (B, Some("expired"), "expired: neither approved nor denied in time"),
+        (B, Some("withdrawn"), "withdrawn because the turn was stopped"),
+        (B, Some("superseded"), "replaced by a new request"),
+        (B, Some("expired"), "expired, not run"),
         (D, None, "denied by you (full screen): no; its session has not continued yet"),
     ] {
         state.into_iter().for_each(|state| fixture.set(id, "state", state));

@@ -51,16 +51,19 @@ fn the_audit_tells_who_decided_what_and_what_came_of_it() {
     assert_eq!(list.len(), 5);
     let number = |at: usize| rows[at]["no"].as_u64().unwrap();
     assert_eq!(firsts(&list[1], 4), format!("{} write_file asked (medium)", number(0)));
-    assert_eq!(list[2], format!("{} write_file yes you (co approvals) [REQUEST] write a.txt", number(1)));
-    assert_eq!(firsts(&list[4], 4), format!("{} write_file ended: ok", number(3)));
+    assert_eq!(
+        list[2],
+        format!("{} write_file approved you (co approvals) [REQUEST] write a.txt", number(1))
+    );
+    assert_eq!(firsts(&list[4], 4), format!("{} write_file ended: done", number(3)));
     let row = number(3).to_string();
     for id in [request.as_str(), request.split_at(6).0, &row] {
         let shown = co.run(&["audit", "show", id]);
         let lines = words(&shown.out);
         for expected in [
-            format!("{} write_file yes, you (co approvals)", number(1)),
+            format!("{} write_file approved, you (co approvals)", number(1)),
             "args {\"path\":\"a.txt\",\"content\":\"one\\n\"}".to_owned(),
-            format!("{} write_file ended: ok", number(3)),
+            format!("{} write_file ended: done", number(3)),
         ] {
             assert!(lines.contains(&expected), "{expected}: {lines:#?}");
         }

@@ -186,7 +186,7 @@ fn a_signal_closes_the_turn_and_what_was_done_is_kept() {
         );
         let ran = co.ended(child);
         assert!(started.elapsed() < std::time::Duration::from_secs(5), "it ends soon");
-        let err = "co: interrupted; all work is saved\n    continue with: co resume [SESSION]\n";
+        let err = "co: stopped; all work is saved\n    continue with: co resume [SESSION]\n";
         assert_eq!((ran.code, ran.err.as_str()), (Some(code), err), "{signal}");
         co.run(&["-p", "again", "-c"]).check(0, "Whole.\n", "");
         assert!(service.asked(2).contains("Half an"), "{signal}: the partial text is kept");

@@ -114,7 +114,7 @@ fn a_conversation_on_a_terminal() {
         screen.keys("later<ret>");
         screen.wait_for("to later.txt");
         answer(&mut screen, "4", "Approval 1: postponed.");
-        screen.wait_for("Type /decide");
+        screen.wait_for("here with /decide");
         screen.wait_until("a prompt", |screen| screen.ends_with("You:"));
         screen.keys("/decide<ret>");
         screen.wait_until("it again", |screen| screen.matches("to later.txt").count() >= 2);

@@ -59,7 +59,7 @@ fn a_plan_says_that_it_was_not_done_and_how_to_go_on() {
     let front = PlainFixture::open(TERMINAL).say("go").prompted("go");
     let front = front.event(Event::ToolReturn { call, returned: planned }).ended(TurnEnd::Completed);
     assert!(
-        front.text.contains("planned, not done.") && front.text.contains("/go carries it out"),
+        front.text.contains("planned, not done.") && front.text.contains("/go carries the plan out"),
         "{}",
         front.text
     );

@@ -229,9 +229,9 @@ fn a_row_says_what_was_allowed() {
     };
     let remembered = |remember| Approval::Approve { instead: None, remember, note: None, rule: None };
     for (keys, remember, expected) in [
-        ("a2y", Remember::Session, "allowed for this session: `git log` with harmless flags"),
-        ("ry", Remember::Rule, "allowed in this folder: exactly this command"),
-        ("r<tab>3y", Remember::Rule, "allowed everywhere: git's read-only subcommands"),
+        ("a2y", Remember::Session, "allowed by you for this session: `git log` with harmless flags"),
+        ("ry", Remember::Rule, "allowed by you in this folder: exactly this command"),
+        ("r<tab>3y", Remember::Rule, "allowed by you everywhere: git's read-only subcommands"),
     ] {
         let (open, rest) = keys.split_at(1);
         let shot = settled(wide(Screen::open(120, 24), Risk::Medium, open).keys(rest), remembered(remember));
@@ -241,7 +241,7 @@ fn a_row_says_what_was_allowed() {
     let text = format!("{}x", drafted());
     edited = edited.answer_to(checking(&text), QueryAnswer::CheckRule { check: past(1, 0) }).keys("<c-s>");
     let shot = settled(edited, remembered(Remember::Rule));
-    assert!(shot.contains("allowed in this folder: what the rule says"), "{shot}");
+    assert!(shot.contains("allowed by you in this folder: what the rule says"), "{shot}");
 }
 
 #[test]

@@ -191,18 +191,22 @@ fn a_card_ends_in_one_honest_line() {
     };
     let once = Remember::Once;
     let cases = vec![
-        ("", by(Approval::yes(), Decider::Tui), "✓ approved"),
-        ("", by(approve(other("shell"), once, None), Decider::Tui), "✓ approved with changes"),
+        ("", by(Approval::yes(), Decider::Tui), "✓ approved by you"),
+        ("", by(approve(other("shell"), once, None), Decider::Tui), "✓ approved with changes by you"),
         (
             "",
             by(approve(other("list_dir"), once, None), Decider::Tui),
-            "✓ approved as another call, list_dir",
+            "✓ approved as another call, list_dir by you",
         ),
-        ("", by(approve(None, once, Some("x")), Decider::Tui), "✓ approved, with a note to the model"),
-        ("", by(Approval::for_session(), Decider::Tui), "✓ allowed for this session: exactly this command"),
-        ("", by(ruled(), Decider::Tui), "✓ allowed for this session: all of it"),
-        ("", by(approve(None, Remember::Rule, None), Decider::Tui), "✓ allowed by a rule"),
-        ("", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals"),
+        ("", by(approve(None, once, Some("x")), Decider::Tui), "✓ approved by you, with the note “x”"),
+        (
+            "",
+            by(Approval::for_session(), Decider::Tui),
+            "✓ allowed by you for this session: exactly this command",
+        ),
+        ("", by(ruled(), Decider::Tui), "✓ allowed by you for this session: all of it"),
+        ("", by(approve(None, Remember::Rule, None), Decider::Tui), "✓ allowed by you with a rule"),
+        ("", by(Approval::yes(), Decider::Cli), "✓ approved by you (co approvals)"),
         ("", by(Approval::yes(), Decider::Script), "✓ approved by a script"),
         ("", by(Approval::yes(), rule()), "✓ allowed by rule tests␛"),
         ("", by(Approval::yes(), Decider::Mode { mode: Mode::Auto }), "✓ allowed by auto mode"),
@@ -212,13 +216,17 @@ fn a_card_ends_in_one_honest_line() {
         ("", by(deny("not now"), Decider::Tui), "✗ denied by you: not now"),
         ("", by(deny("no"), rule()), "✗ denied by rule tests␛: no"),
         ("", by(deny("no"), Decider::Hook), "✗ denied by a hook: no"),
-        ("y", by(deny("no"), Decider::Cli), "✗ denied with co approvals before your yes arrived: no"),
-        ("a", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals"),
-        ("n<ret>", by(Approval::yes(), Decider::Cli), "✓ approved with co approvals before your no arrived"),
-        ("", Settlement::Withdrawn, "◇ withdrawn: the turn was stopped"),
+        ("y", by(deny("no"), Decider::Cli), "✗ denied by you (co approvals): no; your yes came too late"),
+        ("a", by(Approval::yes(), Decider::Cli), "✓ approved by you (co approvals)"),
+        (
+            "n<ret>",
+            by(Approval::yes(), Decider::Cli),
+            "✓ approved by you (co approvals); your no came too late",
+        ),
+        ("", Settlement::Withdrawn, "◇ withdrawn because the turn was stopped"),
         ("", Settlement::Superseded, "◇ replaced by a new request"),
         ("", Settlement::Expired, "◇ expired, not run"),
-        ("y", Settlement::Expired, "◇ expired, not run before your yes arrived"),
+        ("y", Settlement::Expired, "◇ expired, not run; your yes came too late"),
     ];
     for (keys, settled, expected) in cases {
         assert_eq!(

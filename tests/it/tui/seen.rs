@@ -264,7 +264,7 @@ fn a_row_says_what_ran_and_how_much_of_it() {
     });
     let shot = screen.shot();
     assert!(shot.contains("+1 -1") && shot.contains("1 of 4 hunks applied"), "{shot}");
-    assert!(shot.contains("rm -r build/tmp") && shot.contains("approved with changes"), "{shot}");
+    assert!(shot.contains("rm -r build/tmp") && shot.contains("approved with changes by you"), "{shot}");
 }
 
 fn broken() -> TurnEnd {

@@ -359,10 +359,10 @@ fn a_settled_request_leaves_one_line() {
     let settle = |screen: Screen, settled| screen.event(Event::ApprovalSettled { request: id(1), settled });
     let by = |approval, by| Settlement::Decided { approval, by };
     let cases = [
-        (by(Approval::yes(), Decider::Tui), "approved"),
-        (by(Approval::yes(), Decider::Cli), "approved with co approvals"),
+        (by(Approval::yes(), Decider::Tui), "approved by you"),
+        (by(Approval::yes(), Decider::Cli), "approved by you (co approvals)"),
         (by(Approval::Deny { reason: Some("no\u{1b}pe".into()) }, Decider::Tui), "denied by you: no␛pe"),
-        (Settlement::Withdrawn, "withdrawn: the turn was stopped"),
+        (Settlement::Withdrawn, "withdrawn because the turn was stopped"),
         (Settlement::Superseded, "replaced by a new request"),
     ];
     for (settled, words) in cases {
