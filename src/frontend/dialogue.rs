@@ -174,15 +174,6 @@ pub fn yes_to(request: &Request, args: Value, note: Option<String>) -> Approval 
     Approval::Approve { instead, remember: Remember::Once, note, rule: None }
 }
 
-/// Returns why a request is never allowed for a whole session; `None` if it may be.
-pub fn only_once(request: &Request) -> Option<&'static str> {
-    match request.risk {
-        _ if request.plan.question.is_some() => Some("questions are answered each time"),
-        Risk::High => Some("HIGH requests are never allowed for a whole session"),
-        Risk::Low | Risk::Medium => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -9,6 +9,7 @@ use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::context::{CompactionReport, Summary};
 use crate::agent::port::Settlement;
 use crate::approval::{Approval, Decider, Remember, Request};
+pub(crate) use crate::approval::{EXPIRED, SUPERSEDED, WITHDRAWN};
 use crate::history::Limit;
 use crate::message::ReturnStatus;
 use crate::provider::ErrorClass;
@@ -19,10 +20,6 @@ const WIDTH: usize = 200;
 
 /// Width of the name of a decider, in cells.
 const NAME: usize = 80;
-
-pub(crate) const WITHDRAWN: &str = "withdrawn because the turn was stopped";
-pub(crate) const SUPERSEDED: &str = "replaced by a new request";
-pub(crate) const EXPIRED: &str = "expired, not run";
 
 pub(crate) const STOPPED: &str = "stopped";
 

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::reading::ReadingOutcome;
 use super::typed::ApproveArgs;
-use super::{CommandContext, context, reading, words};
+use super::{CommandContext, context, reading};
 use crate::app::{planned, schema_of};
-use crate::approval::{Approval, Decider, Grants, Remember, RequestId};
+use crate::approval::{Approval, Decider, Grants, Remember, Request, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
-use crate::frontend::{fields, sentences};
+use crate::frontend::fields;
 use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;
@@ -88,15 +88,11 @@ async fn named(
     id: &str,
     yes: &ApproveArgs,
 ) -> Result<(StoredRequest, Option<(ToolName, Value)>), String> {
-    let mut one = context.store.find_request(id).await.map_err(|error| error.to_string())?;
+    let one = context.store.find_request(id).await.map_err(|error| error.to_string())?;
     let request = &one.request;
-    if request.risk == Risk::High && id.len() < NAMED {
-        return Err(format!(
-            "request {} is HIGH risk, so `{}` is too short; type at least {NAMED} characters of its id: co approvals yes {}",
-            request.id,
-            sanitize_line(id),
-            request.id,
-        ));
+    check_named(request, id, "yes")?;
+    if let Some(why) = request.only_once().filter(|_| yes.session) {
+        return Err(format!("request {}: {why}; leave out --session", request.id));
     }
     let schema = request.schema(|| schema_of(&request.tool, context.world, &context.settings));
     let args = match yes.set.is_empty() {
@@ -111,8 +107,32 @@ async fn named(
             "the answer does not fit: {fault}; fill the form in: co approvals yes {id} --set FIELD=VALUE"
         ));
     }
+    let (one, instead) = with_args(context, one, args).await;
+    check_named(&one.request, id, "yes")?;
+    Ok((one, instead))
+}
+
+/// Errs with a sentence if a HIGH request was named by too few characters of its id.
+pub(super) fn check_named(request: &Request, id: &str, command: &str) -> Result<(), String> {
+    if request.risk != Risk::High || id.len() >= NAMED {
+        return Ok(());
+    }
+    let (whole, typed) = (&request.id, sanitize_line(id));
+    Err(format!(
+        "request {whole} is HIGH risk, so `{typed}` is too short; type at least {NAMED} characters of its id: \
+         co approvals {command} {whole}"
+    ))
+}
+
+/// Returns the request as it runs with these arguments, and the call that runs in its place if they differ.
+pub(super) async fn with_args(
+    context: &CommandContext<'_>,
+    mut one: StoredRequest,
+    args: Value,
+) -> (StoredRequest, Option<(ToolName, Value)>) {
+    let request = &one.request;
     if args == request.args {
-        return Ok((one, None));
+        return (one, None);
     }
     let instead = (request.tool.clone(), args);
     let plan = planned(context.world, &context.settings, &one.workspace, (&instead.0, &instead.1)).await;
@@ -128,7 +148,7 @@ async fn named(
         None => request.plan.preview = Preview::None,
     }
     request.args.clone_from(&instead.1);
-    Ok((one, Some(instead)))
+    (one, Some(instead))
 }
 
 /// The results of all decisions.
@@ -158,16 +178,25 @@ impl DecisionResults {
         if self.seen.contains(one.id()) || !one.state.is_undecided() {
             return self.decide(context, one, approval(yes, instead)).await;
         }
-        match reading::show(context, &one, yes).await? {
-            ReadingOutcome::All | ReadingOutcome::NotNeeded => {
-                self.decide(context, one, approval(yes, instead)).await
-            }
+        self.approve_shown(context, one, approval(yes, instead), yes.unread).await
+    }
+
+    /// Approves a request once its effect was shown; `unread`: the user wants no look at contents of files.
+    pub(super) async fn approve_shown(
+        &mut self,
+        context: &CommandContext<'_>,
+        one: StoredRequest,
+        approval: Approval,
+        unread: bool,
+    ) -> Result<()> {
+        match reading::show(context, &one, unread).await? {
+            ReadingOutcome::All | ReadingOutcome::NotNeeded => self.decide(context, one, approval).await,
             ReadingOutcome::Declined => {
                 console::note(&format!("Not approved; request {} still waits.", one.id()));
                 Ok(())
             }
             ReadingOutcome::Not(why) => {
-                self.failed.push((id.to_owned(), why));
+                self.failed.push((one.id().0.clone(), why));
                 Ok(())
             }
         }
@@ -189,16 +218,7 @@ impl DecisionResults {
                 self.decided.push((one, approval));
                 return Ok(());
             }
-            DecideOutcome::AlreadyDecided { approval, by } => {
-                let (verdict, by) = (approval.verdict(Some(&one.request)), sentences::decider(&by, None));
-                format!("request {id} was already {verdict}{by}; nothing was changed")
-            }
-            DecideOutcome::NotOpen { state } => {
-                format!("request {id} {}", words::settled(&one.request, state))
-            }
-            DecideOutcome::Unknown => {
-                format!("request {id} was deleted with its session")
-            }
+            lost => format!("request {id} {}", lost.told(Some(&one.request))),
         };
         self.failed.push((id.0, why));
         Ok(())

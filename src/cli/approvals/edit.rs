@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tempfile::{Builder, NamedTempFile};
 
-use super::decide::DecisionResults;
+use super::decide::{DecisionResults, check_named, with_args};
 use super::{CommandContext, words};
 use crate::app::schema_of;
 use crate::cli::console;
@@ -28,14 +28,19 @@ pub(super) async fn run(context: &CommandContext<'_>, id: &str, note: Option<Str
         .map_err(|error| error.hint("or change arguments with `co approvals yes ID --set field=value`"))?;
     let one = context.store.find_request(id).await?;
     check_open(&one)?;
+    let named = |one: &StoredRequest| check_named(&one.request, id, "edit").map_err(CliError::error);
+    named(&one)?;
     let mut draft = Draft::of(&one)?;
     let Some(args) = draft.written(context, &editor, &one).await? else {
         return console::out(&format!("Nothing changed; request {} is still waiting.\n", one.id()));
     };
     let note = note.filter(|note| !note.trim().is_empty());
-    let approval = yes_to(&one.request, args, note);
+    let approval = yes_to(&one.request, args.clone(), note);
+    let (one, _) = with_args(context, one, args).await;
+    named(&one).map_err(|error| error.hint(draft.kept()))?;
     let mut done = DecisionResults::default();
-    done.decide(context, one, approval).await?;
+    // The user wrote the contents.
+    done.approve_shown(context, one, approval, true).await?;
     let lost = done.failed();
     let told = done.tell(context, false).await;
     if lost { told.map_err(|error| error.hint(draft.kept())) } else { told }

@@ -12,7 +12,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::CommandContext;
 use super::context::ApprovalContext;
 use super::show::{body::effect, facts};
-use super::typed::ApproveArgs;
 use crate::approval::Request;
 use crate::cli::console;
 use crate::cli::error::Result;
@@ -41,11 +40,11 @@ pub(super) enum ReadingOutcome {
     Not(String),
 }
 
-/// Shows the effect of a request, and asks if it is long.
+/// Shows the effect of a request, and asks if it is long; `unread`: not where it may be approved unread.
 pub(super) async fn show(
     context: &CommandContext<'_>,
     one: &StoredRequest,
-    yes: &ApproveArgs,
+    unread: bool,
 ) -> Result<ReadingOutcome> {
     let request = &one.request;
     let effect = effect(request);
@@ -56,11 +55,11 @@ pub(super) async fn show(
         }
         return Ok(ReadingOutcome::All);
     }
-    if yes.unread && request.may_be_unread() {
+    if unread && request.may_be_unread() {
         return Ok(ReadingOutcome::NotNeeded);
     }
     if !Terminals::of_process().interactive() {
-        return Ok(ReadingOutcome::Not(unseen(request, rows, yes)));
+        return Ok(ReadingOutcome::Not(unseen(request, rows, unread)));
     }
     let around = ApprovalContext::of(&context.store, one).await?;
     page(context, &format!("{}\n{effect}", facts(one, &around))).await?;
@@ -77,10 +76,10 @@ fn rows(text: &str) -> usize {
     text.lines().map(|line| width(&sanitize(line)).div_ceil(COLUMNS).max(1)).sum()
 }
 
-fn unseen(request: &Request, rows: usize, yes: &ApproveArgs) -> String {
+fn unseen(request: &Request, rows: usize, unread: bool) -> String {
     let id = &request.id;
     let elsewhere = "approve it on a terminal, which shows it first";
-    match (request.may_be_unread(), yes.unread) {
+    match (request.may_be_unread(), unread) {
         (true, _) => {
             format!("request {id} has {rows} lines that were not shown: add --unread, or {elsewhere}")
         }

@@ -1,6 +1,6 @@
 //! Descriptions of requests and their outcomes. They are sanitized where they are printed.
 
-use crate::approval::{Approval, Request};
+use crate::approval::Approval;
 use crate::frontend::sentences;
 use crate::message::{ReturnStatus, Source};
 use crate::store::{RequestState, StoredRequest};
@@ -65,25 +65,6 @@ pub(super) fn outcome(progress: CallProgress) -> &'static str {
             ReturnStatus::Interrupted => "it was stopped",
             ReturnStatus::Unknown => "it may have run: its outcome is unknown",
         },
-    }
-}
-
-/// Says why a request can no longer be decided.
-pub(super) fn settled(request: &Request, state: RequestState) -> &'static str {
-    match state {
-        RequestState::Withdrawn if request.is_question() => {
-            "was withdrawn: the server that asked does not wait for the answer any more"
-        }
-        RequestState::Expired => "has expired and can no longer be decided",
-        RequestState::Withdrawn => "was withdrawn because the turn was stopped, and can no longer be decided",
-        RequestState::Superseded => "was replaced by a new request; `co approvals` lists it",
-        RequestState::Consumed => "was closed without a decision when its session continued",
-        RequestState::Waiting
-        | RequestState::Later
-        | RequestState::Approved
-        | RequestState::Edited
-        | RequestState::Replaced
-        | RequestState::Denied => "can no longer be decided",
     }
 }
 

@@ -14,7 +14,7 @@ use super::words::{CommandWords, Extent, command_words};
 use super::{Approval, Decider, Remember, Request, RequestId};
 use crate::bash;
 use crate::message::ToolName;
-use crate::tool::{Risk, WEB_FETCH};
+use crate::tool::WEB_FETCH;
 
 /// One permission that lasts for the session.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ impl Grants {
             instead.as_ref().map_or((&request.tool, &request.args), |(tool, args)| (tool, args));
         match rule {
             Some(text) => self.add_rules(&request.id, text),
-            None if request.risk == Risk::High => {}
+            None if request.only_once().is_some() => {}
             None => {
                 grants_for(tool, args, workspace).into_iter().for_each(|grant| self.add(&request.id, grant));
             }

@@ -19,6 +19,8 @@ use serde_json::Value;
 
 pub use self::grants::{Grant, Grants};
 pub use self::policy::{AutoApprove, CallFacts, Place, Policy, Repetition, WorkspaceKind};
+#[cfg(test)]
+pub(crate) use self::provenance::FILE_TOOLS;
 pub use self::provenance::{Provenance, Reach, Taint};
 pub use self::stages::{Stage, StageOutcome, Step};
 use crate::config::Mode;
@@ -204,6 +206,11 @@ impl Decider {
     }
 }
 
+/// How requests ended without a decision, in words.
+pub const WITHDRAWN: &str = "withdrawn because the turn was stopped";
+pub const SUPERSEDED: &str = "replaced by a new request";
+pub const EXPIRED: &str = "expired, not run";
+
 /// A request's id: 12 hexadecimal digits; users may type any unique prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -253,6 +260,15 @@ pub struct Request {
 pub const QUESTION: &str = "question";
 
 impl Request {
+    /// Returns why it is never allowed for a whole session; `None` if it may be.
+    pub fn only_once(&self) -> Option<&'static str> {
+        match self.risk {
+            _ if self.plan.question.is_some() => Some("questions are answered each time"),
+            Risk::High => Some("HIGH requests are never allowed for a whole session"),
+            Risk::Low | Risk::Medium => None,
+        }
+    }
+
     /// Whether it is a question of a tool server: its arguments are the answer, and no call runs.
     pub fn is_question(&self) -> bool {
         self.tool.as_str() == QUESTION

@@ -30,6 +30,8 @@ use self::addresses::{Shape, addresses};
 use self::encoded::{decoded, runs_decoded};
 use self::grams::{Grams, SeedSource};
 use self::span::{ArgumentText, counts, cut, pieces};
+#[cfg(test)]
+pub(crate) use self::voices::FILE_TOOLS;
 use self::voices::{Side, Voice, voices};
 use crate::message::{CallId, Message, Source};
 

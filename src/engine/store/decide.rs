@@ -30,22 +30,23 @@ pub enum DecideOutcome {
     Unknown,
 }
 
-/// Says why a decision did not count.
+impl DecideOutcome {
+    /// Returns what happened to the request instead, to follow its name.
+    pub fn told(&self, request: Option<&Request>) -> String {
+        match self {
+            Self::Recorded => "was decided".to_owned(),
+            Self::AlreadyDecided { approval, by } => {
+                format!("was already {} by {}; nothing was changed", approval.verdict(request), by.who())
+            }
+            Self::NotOpen { state } => state.told_closed(request.is_some_and(Request::is_question)),
+            Self::Unknown => "no longer exists".to_owned(),
+        }
+    }
+}
+
 impl std::fmt::Display for DecideOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Recorded => f.write_str("It was decided."),
-            Self::AlreadyDecided { approval, by } => {
-                let verdict = match approval {
-                    Approval::Approve { .. } => "approved",
-                    Approval::Deny { .. } => "denied",
-                    Approval::Later => "postponed",
-                };
-                write!(f, "This request was already {verdict} by {}.", by.who())
-            }
-            Self::NotOpen { state } => write!(f, "This request is {state} and can no longer be decided."),
-            Self::Unknown => f.write_str("This request no longer exists."),
-        }
+        write!(f, "This request {}.", self.told(None))
     }
 }
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Params, Row, params};
 use super::decide::{decision, parse};
 use super::statements::{Statements as _, signed};
 use super::{IdKind, Store, StoreError};
-use crate::approval::{Approval, Decider, Request, RequestId};
+use crate::approval::{Approval, Decider, Request, RequestId, SUPERSEDED, WITHDRAWN};
 use crate::history::SessionId;
 use crate::message::CallId;
 use crate::stdx::names::names;
@@ -64,6 +64,22 @@ impl RequestState {
     pub fn is_open(self) -> bool {
         let is_decided = matches!(self, Self::Approved | Self::Edited | Self::Replaced | Self::Denied);
         self.is_undecided() || is_decided
+    }
+
+    /// Says why a request in this state can no longer be decided, to follow its name.
+    pub(crate) fn told_closed(self, is_question: bool) -> String {
+        match self {
+            Self::Withdrawn if is_question => {
+                "was withdrawn: the server that asked does not wait for the answer any more".to_owned()
+            }
+            Self::Withdrawn => format!("was {WITHDRAWN}, and can no longer be decided"),
+            Self::Superseded => format!("was {SUPERSEDED}; `co approvals` lists it"),
+            Self::Consumed => "was closed without a decision when its session continued".to_owned(),
+            Self::Expired => "has expired and can no longer be decided".to_owned(),
+            Self::Waiting | Self::Later | Self::Approved | Self::Edited | Self::Replaced | Self::Denied => {
+                "can no longer be decided".to_owned()
+            }
+        }
     }
 }
 

@@ -227,6 +227,7 @@ fn outcome(name: &str, went: Result<HeadlessOutcome, AppError>, returned: usize)
             }
         },
         Ok(HeadlessOutcome::NothingToResume) if returned > 0 => plain("carried out your decision."),
+        Ok(HeadlessOutcome::NotStarted) => warning("was stopped before it continued."),
         Ok(HeadlessOutcome::NothingToResume) => warning("has nothing to continue yet."),
         Ok(HeadlessOutcome::CutOff) => warning("was cut off; its committed work is saved."),
         Err(error) => Notice::error("resume", format!("“{name}”: {error}.")),
@@ -285,10 +286,10 @@ mod tests {
         for (outcomes, told) in [
             (vec![], ""),
             (vec![won(), won()], ""),
-            (vec![faster()], "This request was already approved by you (co approvals)."),
+            (vec![faster()], "This request was already approved by you (co approvals); nothing was changed."),
             (
                 vec![won(), expired()],
-                "1 of 2 was not recorded. This request is expired and can no longer be decided.",
+                "1 of 2 was not recorded. This request has expired and can no longer be decided.",
             ),
             (vec![faster(), faster(), won()], "2 of 3 were not recorded: already decided elsewhere."),
             (

@@ -132,7 +132,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
                 card.advice = Some(nothing_left(&model.keymap, Context::Card, no));
             }
         },
-        CardKey::Always => match dialogue::only_once(&card.request) {
+        CardKey::Always => match card.request.only_once() {
             Some(why) => card.advice = Some(why.to_owned()),
             None => rule::open(model, RuleScope::Session, cmds),
         },

@@ -134,6 +134,11 @@ fn what_is_high_is_named_and_what_depends_is_told() {
         "approved [REQUEST]: write c.txt\n",
         &format!("  path: c.txt\n  content: three\n{waits}{GO_ON}{high}"),
     );
+    fixture.co.run(&["approvals", "yes", B, "--session"]).check(
+        1,
+        "",
+        "co: error: request [REQUEST]: HIGH requests are never allowed for a whole session; leave out --session\n",
+    );
     // A no is no danger.
     fixture.co.run(&["approvals", "no", "aaaa"]).check(0, "denied [REQUEST]: write a.txt\n", GO_ON);
     let denied =

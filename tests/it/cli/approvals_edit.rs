@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use co::approval::{Approval, Decider};
 use co::store::RequestState;
+use co::tool::Risk;
 use serde_json::json;
 
-use crate::cli::approvals_kit::{Fixture, write};
+use crate::cli::approvals_kit::{Fixture, risky, write};
 
 const A: &str = "aaaa00000001";
 
@@ -48,8 +49,8 @@ fn what_is_saved_is_approved() {
     let (fixture, home) = fixture("sed -i 's/a.txt/b.txt/' \"$1\"");
     fixture.co.run(&["approvals", "edit", "aaaa", "--note", "better there"]).check(
         0,
-        "approved with changes [REQUEST]: write a.txt\n",
-        "Its session is not open anywhere; continue with: co resume [SESSION]\n",
+        "approved with changes [REQUEST]: write 2 lines to b.txt (new file)\n",
+        "change of b.txt\n  @@ -1,0 +1,2\n      1 + one\n      2 + two\nIts session is not open anywhere; continue with: co resume [SESSION]\n",
     );
     assert_eq!(fixture.instead(A), Some(json!({"path": "b.txt", "content": "one\ntwo"})));
     let asked = format!("{:#}", json!({"path": "a.txt", "content": "one\ntwo"}));
@@ -91,6 +92,30 @@ fn what_is_wrong_comes_back_with_the_reason() {
             "# write_file does not take these arguments: content is missing; path must be text\n{again}{{\"path\": 1}}"
         )
     );
+}
+
+#[test]
+fn what_is_high_is_named_and_what_runs_is_shown() {
+    let (fixture, home) = fixture("sed -i 's/two/three/' \"$1\"");
+    const HIGH: &str = "bbbb00000002";
+    fixture.asked("send it", &[risky(Risk::High, write(HIGH, "b.txt", "two"))]);
+    fixture.co.run(&["approvals", "edit", "bbbb"]).check(
+        1,
+        "",
+        "co: error: request [REQUEST] is HIGH risk, so `bbbb` is too short; type at least 8 characters of its id: \
+         co approvals edit [REQUEST]\n",
+    );
+    assert!(!home.join("seen.1").exists(), "nobody edits for nothing");
+    let shown = fixture.co.run(&["approvals", "edit", "bbbb0000"]);
+    assert!(shown.code == Some(0) && shown.err.contains("1 + three"), "{}", shown.err);
+    assert_eq!(fixture.instead(HIGH), Some(json!({"path": "b.txt", "content": "three"})));
+    // What nobody saw whole is not approved, and the text is kept.
+    let script = "printf '{\"path\": \"b\", \"content\": \"%s\"}' \"$(seq -s '\\n' 30)\" > \"$1\"";
+    let (fixture, home) = self::fixture(script);
+    fixture.asked("send it", &[risky(Risk::High, write(HIGH, "b.txt", "two"))]);
+    let ran = fixture.co.run(&["approvals", "edit", HIGH]);
+    assert!(ran.code == Some(1) && ran.err.contains("lines that were not shown"), "{}", ran.err);
+    assert!(fixture.request(HIGH).state == RequestState::Waiting && left(&home).len() == 1, "{}", ran.err);
 }
 
 #[test]

@@ -334,7 +334,10 @@ fn a_deferred_turn_goes_on_by_itself_once_another_process_decides() {
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         // Too late: the first answer counts.
         client.decide(&request, Approval::Deny { reason: None }).await;
-        assert_eq!(client.local().await.1, "This request was already approved by you (co approvals).");
+        assert_eq!(
+            client.local().await.1,
+            "This request was already approved by you (co approvals); nothing was changed."
+        );
         client.close().await;
     });
 }

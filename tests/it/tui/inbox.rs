@@ -306,10 +306,10 @@ fn others_decide_too() {
     assert!(!{ ours }.shot().contains("! that request"), "what was decided here is no news");
     let lost = five().at("y").notice(ServerMessage::Local {
         title: "approvals".into(),
-        text: "Somebody was faster: this request was decided with co approvals.".into(),
+        text: "This request was already denied by you (co approvals); nothing was changed.".into(),
         tone: Tone::Warning,
     });
-    assert!({ lost }.shot().contains("! Somebody was faster"));
+    assert!({ lost }.shot().contains("! This request was already denied by you"));
 }
 
 /// A list that could not be read is no empty list, and what was listed stays; the next change asks again.
@@ -471,7 +471,11 @@ fn a_key_goes_through_the_modes_also_while_a_turn_runs() {
             .map(|mode| ClientRequest::SetMode { mode });
         assert_eq!(screen.asks(), set.iter().collect::<Vec<_>>());
         let shot = screen.shot();
-        assert!(shot.contains("── auto ──") && shot.contains("auto: edits in this folder run"), "{shot}");
+        assert!(
+            shot.contains("── auto ──")
+                && shot.contains("auto: edits in this folder and sandboxed commands run"),
+            "{shot}"
+        );
     }
     let over = Screen::open(80, 24).keys("<a-a><s-tab>");
     assert!(over.decided_all().is_empty(), "what lies over the rule hides it");
@@ -511,8 +515,7 @@ fn screens() {
             .shot()
     });
     let lost = at_all_sizes(|screen| {
-        let text =
-            "1 of 2 was not recorded. Somebody was faster: this request was decided with co approvals.";
+        let text = "1 of 2 was not recorded. This request was already denied by you (co approvals); nothing was changed.";
         with(screen, lines())
             .at("ay")
             .notice(ServerMessage::Local {

@@ -44,9 +44,8 @@ pub(super) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
 /// Tells people by whom and why a call was denied.
 pub(super) fn denied_by(by: Option<&Decider>, reason: Option<&str>) -> String {
     let who = match by {
-        None | Some(Decider::Tui) => "by you".to_owned(),
-        Some(by) if by.is_person() => format!("by you {}", by.word()),
-        Some(by) => by.word().to_owned(),
+        None => "by you".to_owned(),
+        Some(by) => format!("by {}", by.who()),
     };
     match reason {
         Some(reason) => format!("denied {who}: {reason}"),

@@ -12,9 +12,21 @@ use crate::message::{
     CallId, Message, NoteKind, ReturnPart, Source, ToolName, ToolReturn, Trust, UsedMemory, UserPart,
 };
 
-/// Built-in tools that see only the workspace: their error messages are about its files.
-const FILE_TOOLS: [&str; 6] =
-    ["read_file", "list_dir", "find_files", "search_text", "edit_file", "write_file"];
+/// Built-in tools that see only the workspace: their error messages are about its files. A test of the tools compares them.
+pub(crate) const FILE_TOOLS: [&str; 12] = [
+    "read_file",
+    "list_dir",
+    "find_files",
+    "search_text",
+    "find_definition",
+    "write_file",
+    "edit_file",
+    "apply_patch",
+    "move_file",
+    "copy_file",
+    "delete_file",
+    "create_dir",
+];
 
 /// The tool that finds memories: the source of those that are put beside a prompt.
 const RECALL: &str = "recall_memory";

@@ -1,7 +1,6 @@
 //! The lower end of a card: the input of its stage, and the keys.
 
 use super::sheet::{CardFocus, NARROW, Sheet, advice};
-use crate::frontend::dialogue::only_once;
 use crate::tool::Question;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::composer::Rows;
@@ -107,7 +106,7 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
         (context, Action::Card(CardKey::No), "no…"),
         (context, Action::Card(CardKey::Edit), "edit"),
     ]);
-    if only_once(&card.request).is_none() {
+    if card.request.only_once().is_none() {
         keys.extend(keymap.hints(&[(context, Action::Card(CardKey::Always), "session…")]));
     }
     keys.extend(skips(card, keymap));
