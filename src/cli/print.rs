@@ -166,7 +166,9 @@ async fn turn(
             HeadlessOutcome::Ended(TurnResult { end, text, .. }) => {
                 json.outcome(session.id(), end, text.clone())
             }
-            HeadlessOutcome::CutOff => json.outcome(session.id(), &TurnEnd::Interrupted, String::new()),
+            HeadlessOutcome::CutOff | HeadlessOutcome::NotStarted => {
+                json.outcome(session.id(), &TurnEnd::Interrupted, String::new())
+            }
             HeadlessOutcome::NothingToResume => json.nothing_to_resume(session.id()),
         };
         console::json(&told)?;
@@ -222,6 +224,10 @@ async fn outcome(session: &Session, went: HeadlessOutcome, signal: Option<u8>) -
     let (end, capped) = match went {
         HeadlessOutcome::Ended(TurnResult { end, capped, .. }) => (end, capped),
         HeadlessOutcome::CutOff => (TurnEnd::Interrupted, None),
+        HeadlessOutcome::NotStarted => {
+            let kind = signal.map_or(Kind::BrokenPipe, Kind::Interrupted);
+            return Ok(Some(CliError::message(kind, "stopped before the turn began; nothing was sent")));
+        }
         HeadlessOutcome::NothingToResume => {
             console::note("co: no turn of this session is waiting; nothing to continue");
             return Ok(None);

@@ -29,6 +29,8 @@ pub enum HeadlessOutcome {
     Ended(TurnResult),
     /// There was no turn to resume.
     NothingToResume,
+    /// It was cancelled before the turn: nothing was recorded or sent.
+    NotStarted,
     /// It was cancelled and did not end within [`CLOSING`]; what was committed is safe.
     CutOff,
 }
@@ -43,8 +45,9 @@ pub async fn run(
 ) -> Result<HeadlessOutcome, AppError> {
     let start = session_start(session);
     let said = tokio::select! {
+        biased;
+        () = stop.cancelled() => return Ok(HeadlessOutcome::NotStarted),
         said = driver::hooks_say(&env.hooks, &start) => said,
-        () = stop.cancelled() => return Ok(HeadlessOutcome::CutOff),
     };
     let said: Vec<Record> = notes(said).collect();
     if !said.is_empty() {
@@ -68,8 +71,9 @@ async fn submitted(
         HeadlessWork::Prompt(parts) => {
             let (id, folder) = (session.id().to_string(), session.history().workspace().to_owned());
             let looked = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ok(HeadlessOutcome::NotStarted),
                 looked = driver::submit(&env.hooks, id, folder, parts) => looked,
-                () = stop.cancelled() => return Ok(HeadlessOutcome::CutOff),
             };
             Some(looked.map_err(|reason| AppError::Refused { reason })?)
         }

@@ -181,6 +181,22 @@ fn a_turn_passes_by_its_hooks() {
     service.is_content();
 }
 
+/// What was never recorded cannot be continued, so nothing is advised.
+#[test]
+fn a_signal_before_the_turn_says_that_nothing_was_sent() {
+    let service = Service::new("reply\n  text ok");
+    let co = Co::new().with(&service, Wire::Anthropic);
+    let fifo = co.home().join("begun");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let co = with(co, "\"UserPromptSubmit\"", "echo > \"$HOME/begun\"; exec tail -f /dev/null");
+    let child = co.start(&["-p", "hello"]);
+    std::fs::read(&fifo).unwrap();
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    co.ended(child).check(130, "", "co: stopped before the turn began; nothing was sent\n");
+    assert_eq!(service.server.requests().len(), 0);
+}
+
 #[test]
 fn a_refused_prompt_reaches_no_model() {
     let service = Service::new("reply\n  text ok");
