@@ -235,7 +235,7 @@ pub(super) enum CliCommand {
     },
     /// Print the manual page, or write one page per command
     Man {
-        /// An existing folder, for all pages
+        /// A folder for all pages; it is made if it is missing
         folder: Option<std::path::PathBuf>,
     },
 }

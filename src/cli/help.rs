@@ -57,13 +57,17 @@ pub(super) fn completions(shell: Shell) -> Result<()> {
     console::out(&String::from_utf8_lossy(&script))
 }
 
-/// Prints the manual page, or writes it and one page for each command into a folder that exists.
+/// Prints the manual page, or writes it and one page for each command into a folder, which is made if it is missing.
 pub(super) fn man(folder: Option<&Path>) -> Result<()> {
     let mut page = Vec::new();
     clap_mangen::Man::new(whole_command()).render(&mut page)?;
     // Examples and topics keep their lines.
     let page = String::from_utf8_lossy(&page).replace(".SH EXTRA\n", ".SH EXAMPLES\n.nf\n");
     let Some(folder) = folder else { return console::out(&page) };
-    clap_mangen::generate_to(whole_command(), folder)?;
-    Ok(std::fs::write(folder.join("co.1"), page)?)
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(whole_command(), folder))
+        .and_then(|()| std::fs::write(folder.join("co.1"), page));
+    written.map_err(|error| {
+        CliError::error(format!("{}: {error}", sanitize_line(&folder.display().to_string())))
+    })
 }

@@ -1,4 +1,4 @@
-//! The README's two commands stay true, and what it refers to exists.
+//! The README names the command that CI runs and every topic of the reference, and what it refers to exists.
 
 use std::path::Path;
 
@@ -16,6 +16,9 @@ fn every_topic_that_it_names_is_one() {
     assert!(topics.contains(&"settings") && topics.contains(&"rules"), "{topics:?}");
     for topic in topics.into_iter().filter(|topic| !topic.contains(char::is_uppercase)) {
         assert_eq!(Co::new().run(&["help", topic]).code, Some(0), "{topic}");
+    }
+    for topic in crate::cli::help::topics() {
+        assert!(readme.contains(&format!("\n| `co help {topic}` |")), "{topic} is not in the table");
     }
 }
 
