@@ -74,7 +74,7 @@ impl CommandContext<'_> {
             let rows: Vec<Value> = all.rules.iter().map(|rule| as_json(rule, ended(rule))).collect();
             console::json(&rows)?;
         } else if all.rules.is_empty() {
-            console::out("No rules: changes and commands ask.\n")?;
+            console::out("No rules: the mode and the sandbox decide what asks.\n")?;
         } else {
             let widest = all.rules.iter().map(|rule| width(&rule.id)).max().unwrap_or(0);
             for rule in &all.rules {

@@ -18,6 +18,7 @@ use crate::command::{ExportForm, TITLE_WIDTH};
 use crate::config::Settings;
 use crate::frontend::export::{ExportHead, export};
 use crate::frontend::import::{self, ImportedConversation};
+use crate::frontend::sentences;
 use crate::history::{Conversation, CopyOf, Durability, Record, TurnEnd};
 use crate::message::Message;
 use crate::runtime::{remove_session, remove_sessions, retention};
@@ -275,7 +276,7 @@ fn end(one: &SessionSummary) -> String {
     let word = match &one.last_end {
         Some(TurnEnd::Completed) => "done",
         Some(TurnEnd::Deferred) => "decided",
-        Some(TurnEnd::Interrupted) => "interrupted",
+        Some(TurnEnd::Interrupted) => sentences::STOPPED,
         Some(TurnEnd::LimitReached { .. }) => "limit",
         Some(TurnEnd::Failed { .. }) => "failed",
         None => "",

@@ -39,8 +39,8 @@ fn listed(now: Mode) -> String {
 /// Describes what a mode does.
 pub fn about(mode: Mode) -> &'static str {
     match mode {
-        Mode::Ask => "reads run, changes and commands ask",
-        Mode::Auto => "edits in this folder run, other changes ask",
+        Mode::Ask => "reads run; changes and commands ask, unless a rule or the sandbox allows them",
+        Mode::Auto => "edits in this folder and sandboxed commands run, other changes ask",
         Mode::Plan => "reads only, nothing is changed",
         Mode::DryRun => "changes are previewed, not made, and wait for you",
         Mode::DeferAll => "every call waits for you, nothing runs",

@@ -6,7 +6,7 @@ pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> C
     let mut text: String =
         view.rules.iter().map(|rule| format!("- {} {}\n", code(&rule.id), code(&rule.text))).collect();
     if text.is_empty() {
-        text.push_str("No rules: changes and commands ask.\n");
+        text.push_str("No rules: the mode and the sandbox decide what asks.\n");
     }
     if let Some(broken) = &view.rules_broken {
         text.push_str(&format!("\nEverything asks until an error is fixed: {}\n", code(broken)));

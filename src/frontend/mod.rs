@@ -1,4 +1,4 @@
-//! Front ends without a screen (print, JSON, plain, recorder), and the link between an interactive front end and the
+//! Front ends without a screen (print, JSON, plain), and the link between an interactive front end and the
 //! session's owner.
 
 pub mod channel;

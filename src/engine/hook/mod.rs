@@ -4,7 +4,7 @@
 //! among those that the policy weighs, and never overrides a deny. This file holds only the trait and its
 //! values; the hook that runs a program is beside it (layer 5): `file` parses definitions, `trust` decides
 //! which may run (`words` finds the files named in a shell command line), `command` runs them through
-//! `process` and parses their output with `answer`, `told` reports to the user. Called by the driver and by
+//! `process` and parses their output with `answer`, `notices` reports to the user. Called by the driver and by
 //! the code that opens and closes sessions.
 
 pub mod answer;

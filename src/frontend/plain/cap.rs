@@ -3,14 +3,13 @@
 //! It is no approval: an empty line, a line from before the question, and an early one do not release the cap. Any
 //! other line is a prompt, which is queued.
 
+use super::answers::TOO_SOON;
 use super::page::LinePosition;
 use super::state::{OpenCap, Plain};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::ClientRequest;
-
-const TOO_SOON: &str = "That came too soon to count as an answer: type it again.";
 
 impl Plain {
     /// Asks the question.

@@ -25,7 +25,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
     if let Some(header) = &model.header {
         let isolation = match header.isolation {
             // On a narrow screen only the header says so.
-            "unsandboxed" if width >= 60 => "  unsandboxed: commands ask first",
+            "unsandboxed" if width >= 60 => "  unsandboxed: commands ask, or a rule decides",
             "partly sandboxed" | "sandboxed" if width >= 60 => "  sandboxed: read-only commands run at once",
             _ => "",
         };

@@ -13,7 +13,7 @@ fn plain_requests_become_real_work() {
         (
             "run `ls`",
             4,
-            "it is waiting for your decision",
+            "It waits for your decision, unless",
             "◇ shell (low) waiting for you: run ls (only reads) [[REQUEST]]\n",
         ),
         (

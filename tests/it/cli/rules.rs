@@ -81,7 +81,7 @@ fn a_project_s_rules_count_in_a_trusted_folder_only() {
 #[test]
 fn rules_are_listed_checked_and_revoked() {
     let co = Co::new();
-    co.run(&["rules"]).check(0, "No rules: changes and commands ask.\n", "");
+    co.run(&["rules"]).check(0, "No rules: the mode and the sandbox decide what asks.\n", "");
     co.run(&["rules", "check"]).check(0, "0 rules, no errors.\n", "");
     let over = "\n[[rule]]\nid = \"old\"\neffect = \"allow\"\ntool = \"*\"\nexpires = 2001-01-01\n";
     let co = co

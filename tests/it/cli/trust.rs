@@ -221,7 +221,7 @@ fn a_file_that_cannot_be_shown_is_not_trusted() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("cannot be shown (.co/rules.toml: it is larger than 256 kB)"), "{ran:?}");
     let ran = co.run(&["rules", "list"]);
-    assert_eq!(ran.out, "No rules: changes and commands ask.\n");
+    assert_eq!(ran.out, "No rules: the mode and the sandbox decide what asks.\n");
 }
 
 /// A folder cannot stop or eat the machine before it is trusted.

@@ -140,7 +140,7 @@ fn a_mode_holds_at_once_and_is_shown_while_a_turn_runs() {
         assert_eq!(client.header(|_| true).await.mode, Mode::Ask);
         client.line("/mode").await;
         assert!(
-            client.words("mode").await.starts_with("The mode is `ask`: reads run, changes and commands ask")
+            client.words("mode").await.starts_with("The mode is `ask`: reads run; changes and commands ask")
         );
         client.line("/mode plan").await;
         client.header(|header| header.mode == Mode::Plan).await;

@@ -190,9 +190,11 @@ pub fn situation(policy: &Policy, isolation: Isolation, now: Timestamp) -> Strin
             "dry-run: changes and commands are not done, you get a preview of each and the user decides on all of them later"
         }
         (Mode::DeferAll, _) => "defer-all: every call waits for the user",
-        (Mode::Ask, AutoApprove::Asking) => "ask: reading runs at once, changes and commands ask the user",
+        (Mode::Ask, AutoApprove::Asking) => {
+            "ask: reading runs at once, changes and commands ask the user unless a rule or the sandbox allows them"
+        }
         (Mode::Auto, AutoApprove::Asking) => {
-            "auto: reading and editing files here run at once, commands ask the user"
+            "auto: reading, editing files here and commands that the sandbox holds run at once, other calls ask the user"
         }
         (Mode::Ask | Mode::Auto, AutoApprove::Yolo) => {
             "yolo: changes run without asking, commands without a sandbox still ask"

@@ -30,7 +30,7 @@ const REQUESTS: &[ScriptRow] = &[
     }),
     ("search for {text} in {file}", |given| search(given[0], given[1])),
     ("run {text}", |given| {
-        let thought = "The request is a command. Commands may do anything, so this needs your approval.";
+        let thought = "The request is a command. Commands may do anything, so this may need your approval.";
         Script::one(thought, words::PROPOSED_RUN, "shell", json!({ "command": given[0] }))
     }),
     ("write a note to {file}: {text}", |given| write(given[0], &format!("{}\n", given[1]))),

@@ -40,7 +40,8 @@ I did not understand that; I only know a few plain requests, and I will not make
 ";
 
 /// Said before a call that needs approval.
-pub const PROPOSED_RUN: &str = "This is the command; it is waiting for your decision.\n";
+pub const PROPOSED_RUN: &str =
+    "This is the command. It waits for your decision, unless the sandbox or a rule lets it run.\n";
 pub const PROPOSED_WRITE: &str = "This is the change; it is waiting for your decision.\n";
 pub const PROPOSED_EDIT: &str = "\nNow the change; it is waiting for your decision.\n";
 
