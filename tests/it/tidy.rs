@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use kit::source::{self, Source};
+use kit::structure::{self, MOST_MEANINGS, circles, names_of_types};
 
 /// All that is checked.
 struct Tree {
@@ -41,6 +42,27 @@ impl Tree {
 /// The sources of this checkout.
 static TREE: LazyLock<Tree> =
     LazyLock::new(|| Tree { sources: source::read(Path::new(env!("CARGO_MANIFEST_DIR"))) });
+
+/// Groups of files that import each other, at most.
+const MOST_CIRCLES: usize = 8;
+
+#[test]
+fn the_structure_is_no_worse() {
+    let shipped: Vec<Source> = source::read(Path::new(env!("CARGO_MANIFEST_DIR")))
+        .into_iter()
+        .filter(|source| source.path.starts_with("src/"))
+        .collect();
+    let circles = circles(&shipped);
+    assert!(circles.len() <= MOST_CIRCLES, "{} import circles: {circles:#?}", circles.len());
+    let names = names_of_types(&shipped);
+    let many: Vec<_> = names.iter().filter(|(_, places)| places.len() > MOST_MEANINGS).collect();
+    assert!(many.is_empty(), "type names with more than {MOST_MEANINGS} meanings: {many:#?}");
+    let circle =
+        [("src/a/b.rs", "use crate::a::c::C;\nstruct B;"), ("src/a/c.rs", "use super::b::B;\nstruct C;")];
+    let circle = source::parse(&circle.map(|(path, text)| (path.to_owned(), text.to_owned())));
+    assert_eq!(structure::circles(&circle), [["a/b", "a/c"]]);
+    assert_eq!(names_of_types(&circle)["B"], ["a/b"]);
+}
 
 #[test]
 fn the_tree_is_tidy() {

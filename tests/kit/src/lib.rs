@@ -5,6 +5,7 @@
 //! - [`recording`]: a front end that records every event and answers from a script.
 //! - [`turns`]: the runner of turn scripts (`evals/turns/*.turn`).
 //! - [`any_bytes`]: properties that hold for any bytes from a server; also the entry point of `fuzz/`.
+//! - [`structure`]: import circles and names of types, for the same two.
 //! - [`source`]: Rust files without comments and literals, for the tidy test and `scripts/measure`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot unwrap has failed")]
@@ -24,4 +25,5 @@ pub mod any_bytes;
 pub mod recording;
 pub mod replay;
 pub mod source;
+pub mod structure;
 pub mod turns;
