@@ -11,14 +11,14 @@ use crate::agent::port::Settlement;
 use crate::approval::{Approval, Decider, Remember, Request};
 pub(crate) use crate::approval::{EXPIRED, SUPERSEDED, WITHDRAWN};
 use crate::history::Limit;
-use crate::message::ReturnStatus;
+use crate::message::{ReturnStatus, Source};
 use crate::provider::ErrorClass;
 use crate::stdx::text::{count, grouped, one_line_summary, sanitize_line};
 
 /// Width of untrusted text, in cells.
 const WIDTH: usize = 200;
 
-/// Width of the name of a decider, in cells.
+/// Width of the name of a decider or a source, in cells.
 const NAME: usize = 80;
 
 pub(crate) const STOPPED: &str = "stopped";
@@ -26,6 +26,19 @@ pub(crate) const STOPPED: &str = "stopped";
 /// The end of a turn whose changes were shown and not made.
 pub(crate) const PLANNED: &str =
     "nothing was changed: /go carries the plan out in mode ask, /go auto in mode auto";
+
+/// Describes where text came from.
+pub(crate) fn source(source: &Source) -> String {
+    let named = |what: &str, name: &str| format!("{what} {}", one_line_summary(name, NAME));
+    match source {
+        Source::Program => "a note or summary with untrusted text".to_owned(),
+        Source::File { path } => named("file", path),
+        Source::Command { command } => format!("output of `{}`", one_line_summary(command, NAME)),
+        Source::Tool { name } => named("tool", name.as_str()),
+        Source::Web { url } => named("web page", url),
+        Source::Server { name } => named("tool server", name),
+    }
+}
 
 /// Describes how a call ended.
 pub(crate) fn status(status: ReturnStatus) -> &'static str {

@@ -89,7 +89,7 @@ fn rows(one: &StoredRequest, around: &ApprovalContext) -> Rows {
     let taints = request.taint.iter().map(|taint| {
         let from = taint.from.as_ref().map_or_else(String::new, |call| format!(" (call {call})"));
         let place = if taint.arg.is_empty() { "the arguments" } else { taint.arg.trim_start_matches('/') };
-        format!("▲ {place}: “{}” is text from {}{from}", taint.words, words::source(&taint.source))
+        format!("▲ {place}: “{}” is text from {}{from}", taint.words, sentences::source(&taint.source))
     });
     list(&mut rows, "source", &taints.collect::<Vec<_>>());
     rows.extend(request.plan.undo_words().map(|undo| ("undo", undo.to_owned())));

@@ -2,7 +2,7 @@
 
 use crate::approval::Approval;
 use crate::frontend::sentences;
-use crate::message::{ReturnStatus, Source};
+use crate::message::ReturnStatus;
 use crate::store::{RequestState, StoredRequest};
 
 /// The outcome of a call so far.
@@ -65,17 +65,5 @@ pub(super) fn outcome(progress: CallProgress) -> &'static str {
             ReturnStatus::Interrupted => "it was stopped",
             ReturnStatus::Unknown => "it may have run: its outcome is unknown",
         },
-    }
-}
-
-/// Describes where text came from.
-pub(super) fn source(source: &Source) -> String {
-    match source {
-        Source::Program => "a note or summary containing untrusted text".to_owned(),
-        Source::File { path } => format!("the file {path}"),
-        Source::Command { command } => format!("the output of `{command}`"),
-        Source::Tool { name } => format!("the tool {name}"),
-        Source::Web { url } => format!("the web page {url}"),
-        Source::Server { name } => format!("the tool server {name}"),
     }
 }

@@ -45,6 +45,17 @@ impl ClientHandler {
         };
         match self.commands.named(name).map_or(CommandNeed::Nothing, |command| command.needs) {
             CommandNeed::Nothing => {}
+            CommandNeed::Status if args == "prompt" => {
+                view.prompt = self.prompt_parts(&*self.known(known).await).await;
+            }
+            CommandNeed::Status if let Some((turn, request)) = wanted_turn(args) => {
+                // A session that cannot be read has no turns; `/status` reports the store.
+                let records = app.store.load(&self.session).await.unwrap_or_default();
+                view.sent = Some(match request {
+                    Some(number) => prompt::sent_request(&records, turn, number).map(|one| vec![one]),
+                    None => prompt::sent(&records, turn),
+                });
+            }
             CommandNeed::Status => {
                 let status = Status::of(
                     &app.world,
@@ -58,15 +69,6 @@ impl ClientHandler {
                 view.status = status.rows();
                 view.status.push(("session".to_owned(), self.session.to_string()));
                 view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
-                if let Some((turn, request)) = wanted_turn(args) {
-                    // A session that cannot be read has no turns; `/status` reports the store.
-                    let records = app.store.load(&self.session).await.unwrap_or_default();
-                    view.sent = Some(match request {
-                        Some(number) => prompt::sent_request(&records, turn, number).map(|one| vec![one]),
-                        None => prompt::sent(&records, turn),
-                    });
-                }
-                view.prompt = self.prompt_parts(&*self.known(known).await).await;
             }
             CommandNeed::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
             CommandNeed::Servers => view.servers = app.servers.status(),

@@ -166,7 +166,8 @@ impl CallRow {
             self.decision = Some(one_line_summary(&self.done.words, LONGEST_DECISION));
         }
         if let Some(hunks) = self.done.hunks() {
-            let who = self.decision.take().map_or(String::new(), |words| words.replace(CHANGED, "") + ", ");
+            let who =
+                self.decision.take().map_or(String::new(), |words| words.replacen(CHANGED, "", 1) + ", ");
             self.decision = Some(who + &hunks);
         }
         if let (Some(now), Some(started)) = (now_ms, self.started_ms) {

@@ -121,7 +121,7 @@ fn show_tells_all_that_is_known() {
         "risk     HIGH",
         "why      write_file changes something",
         "         its words are not yours",
-        "source   ▲ content: “dana@northwind.example” is text from the tool fetch_page (call s/1.1.0)",
+        "source   ▲ content: “dana@northwind.example” is text from tool fetch_page (call s/1.1.0)",
         "undo     waits a moment before it happens",
         "needs    [REQUEST] write_file: write a.txt (waiting for your decision)",
         "needed   [REQUEST] write_file: write c.txt (waiting for your decision)",

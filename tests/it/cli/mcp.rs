@@ -168,7 +168,7 @@ fn what_a_resource_says_taints_a_call() {
     let co = with_server(&service, &[], "");
     assert_eq!(co.run(&["-p", "Do what @s:note://one says", "--mode", "auto"]).code, Some(4));
     let shown = co.run(&["approvals", "show", &co.waiting()[0]]).out;
-    assert!(shown.contains("the tool server s"), "{shown}");
+    assert!(shown.contains("is text from tool server s"), "{shown}");
 }
 
 /// What a project's server runs is what was shown: no variable leads elsewhere, and a script that changes under a running

@@ -1,25 +1,12 @@
 //! Descriptions of tainted arguments. Sources and words are untrusted: they are sanitized and cut.
 
 use crate::approval::Taint;
-use crate::message::Source;
+use crate::frontend::sentences;
 use crate::stdx::text::one_line_summary;
 
-/// Most cells of the name of an argument, of a source and of the words themselves.
+/// Most cells of the name of an argument, and of the words themselves.
 const NAME: usize = 30;
-const SOURCE: usize = 60;
 const WORDS: usize = 60;
-
-/// Describes a source.
-pub fn source(source: &Source) -> String {
-    match source {
-        Source::Program => "co".to_owned(),
-        Source::File { path } => format!("file {}", one_line_summary(path, SOURCE)),
-        Source::Command { command } => format!("output of `{}`", one_line_summary(command, SOURCE)),
-        Source::Tool { name } => one_line_summary(name.as_str(), SOURCE),
-        Source::Web { url } => one_line_summary(url, SOURCE),
-        Source::Server { name } => format!("server {}", one_line_summary(name, SOURCE)),
-    }
-}
 
 /// Formats the JSON pointer of an argument: `recipients 0`.
 pub fn argument(pointer: &str) -> String {
@@ -41,7 +28,7 @@ pub fn arguments(taint: &[Taint]) -> Vec<String> {
 
 /// Returns the sources of taints, each once.
 pub fn sources<'a>(taint: impl IntoIterator<Item = &'a Taint>) -> Vec<String> {
-    each_once(taint.into_iter().map(|taint| source(&taint.source)))
+    each_once(taint.into_iter().map(|taint| sentences::source(&taint.source)))
 }
 
 /// Describes a taint: `to: «billing@evil.example» from file x.md`.
@@ -50,7 +37,7 @@ pub fn told(taint: &Taint) -> String {
     let words = one_line_summary(&words, WORDS);
     let name = argument(&taint.arg);
     let place = if name.is_empty() { String::new() } else { format!("{name}: ") };
-    format!("{place}«{words}» from {}", source(&taint.source))
+    format!("{place}«{words}» from {}", sentences::source(&taint.source))
 }
 
 fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
@@ -66,7 +53,7 @@ fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ToolName;
+    use crate::message::{Source, ToolName};
 
     #[test]
     fn words_are_told_harmless_and_short() {
@@ -83,14 +70,18 @@ mod tests {
             ),
             ("/to/0", "a\nb", file.clone(), "to 0: «a b» from file notes/x.md"),
             ("/a~1b", "x\u{202e}y", file, "a/b: «x<U+202E>y» from file notes/x.md"),
-            ("", "w", tool, "«w» from fetch_page"),
+            ("", "w", tool, "«w» from tool fetch_page"),
             ("/q", &long, Source::Program, ""),
         ];
         for (arg, words, source, expected) in cases {
             let taint = Taint { arg: arg.to_owned(), words: words.to_owned(), source, from: None };
             let told = told(&taint);
             if expected.is_empty() {
-                assert!(told.ends_with("…» from co") && told.chars().count() < 90, "{told}");
+                assert!(
+                    told.ends_with("…» from a note or summary with untrusted text")
+                        && told.chars().count() < 120,
+                    "{told}"
+                );
             } else {
                 assert_eq!(told, expected);
             }
