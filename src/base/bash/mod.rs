@@ -89,7 +89,7 @@ pub fn reads_if_held(script: &str) -> bool {
 pub use self::look::{has_known_words, subcommand};
 pub use self::programs::reading_subcommands;
 pub use self::segments::{Segment, segments};
-pub use self::wrap::{is_interpreter, is_shell};
+pub use self::wrap::{is_interpreter, is_shell, wrapper};
 
 /// Whether a program runs text that is not in its words: its input, or the content of a script.
 pub fn runs_other_text(invocation: &Invocation) -> bool {

@@ -482,6 +482,8 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
         ("echo '{\"decision\":\"deny\",\"reason\":\"no\"}'", "same"),
         ("cd x && ./hook.sh", "./hook.sh"),
         ("cd && sh hook.sh", "hook.sh"),
+        ("cd x && doas hook.sh", "hook.sh"),
+        ("cd x && chrt 1 hook.sh", "1"),
         ("cd x; $PWD/hook.sh", "$PWD/hook.sh"),
         ("$X/hook.sh", "$X/hook.sh"),
         ("D=. ; sh $D/hook.sh", "$D/hook.sh"),

@@ -30,11 +30,13 @@ impl PathRoots {
     }
 }
 
-/// Programs and builtins that run what their arguments name, besides interpreters.
-const RUNNERS: &[&str] = &[
-    ".", "source", "eval", "exec", "command", "builtin", "env", "nohup", "xargs", "timeout", "nice", "sudo",
-    "time", "setsid", "stdbuf", "ionice", "taskset", "unshare", "setpriv", "chroot", "runuser",
-];
+/// Programs and builtins that run what their arguments name, besides interpreters and wrappers of commands.
+const RUNNERS: &[&str] =
+    &[".", "source", "eval", "xargs", "timeout", "unshare", "setpriv", "su", "parallel", "watch", "find"];
+
+fn runs_arguments(name: &str) -> bool {
+    RUNNERS.contains(&name) || bash::wrapper(name).is_some()
+}
 
 /// Words after which a command begins.
 const OPENERS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "!", "time", "{", "}"];
@@ -67,7 +69,7 @@ pub(super) fn named(line: &str, at: &PathRoots) -> Result<Vec<PathBuf>, String> 
 /// no file, or which only the program can find.
 pub(super) fn named_by_args(program: &str, args: &[String], at: &PathRoots) -> Result<Vec<PathBuf>, String> {
     let name = program.rsplit('/').next().unwrap_or(program);
-    if RUNNERS.contains(&name) {
+    if runs_arguments(name) {
         return Err(name.to_owned());
     }
     let flags = args.iter().take_while(|arg| arg.starts_with('-')).count();
@@ -238,7 +240,7 @@ impl WordReader<'_> {
 fn following(used: WordUse, word: &str) -> WordUse {
     let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word);
     match used {
-        WordUse::Program if RUNNERS.contains(&name) || bash::is_interpreter(name) => WordUse::MayRun,
+        WordUse::Program if runs_arguments(name) || bash::is_interpreter(name) => WordUse::MayRun,
         WordUse::Program => WordUse::Plain,
         WordUse::MayRun if ["-c", "-e"].contains(&word) => WordUse::Code,
         WordUse::Plain | WordUse::MayRun | WordUse::Code => used,
