@@ -37,6 +37,9 @@ pub fn not_shown(request: &Request) -> Value {
     }
 }
 
+/// What arguments must be.
+pub const NO_OBJECT: &str = "the arguments must be a JSON object: { … }";
+
 /// Returns the arguments with all changes; errs with a sentence if one cannot be made.
 pub fn changed(tool: &str, schema: Option<&Value>, args: &Value, sets: &[String]) -> Result<Value, String> {
     let mut whole = args.clone();
@@ -50,10 +53,25 @@ pub fn changed(tool: &str, schema: Option<&Value>, args: &Value, sets: &[String]
     fits(tool, schema, &whole).map(|()| whole)
 }
 
+/// Reads JSON; errs with the line, and what is wrong in it.
+pub fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| {
+        let words = error.to_string();
+        let words = words.split(" at line ").next().unwrap_or_default();
+        format!("not valid JSON: line {}: {words}", error.line())
+    })
+}
+
+/// Reads whole arguments and checks them; errs with what is wrong.
+pub fn parsed(tool: &str, schema: Option<&Value>, text: &str) -> Result<Value, String> {
+    let args = json(text)?;
+    fits(tool, schema, &args).map(|()| args)
+}
+
 /// Checks the whole arguments against the schema; errs with everything that is wrong.
 pub fn fits(tool: &str, schema: Option<&Value>, args: &Value) -> Result<(), String> {
     if !args.is_object() {
-        return Err("the arguments must be a JSON object: { … }".to_owned());
+        return Err(NO_OBJECT.to_owned());
     }
     let faults = schema.map_or_else(Vec::new, |schema| faults(schema, args));
     if faults.is_empty() {

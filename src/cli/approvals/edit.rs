@@ -91,7 +91,7 @@ impl Draft {
             if saved.trim().is_empty() {
                 return Ok(None);
             }
-            let wrong = match checked(request.tool.as_str(), schema.as_ref(), &saved) {
+            let wrong = match fields::parsed(request.tool.as_str(), schema.as_ref(), &saved) {
                 Ok(args) if args == request.args => return Ok(None),
                 Ok(args) => return Ok(Some(args)),
                 Err(wrong) => wrong,
@@ -147,14 +147,4 @@ impl Draft {
         }
         format!("your text was saved in {}", sanitize_line(&path.display().to_string()))
     }
-}
-
-/// Returns the arguments in a text; errs with what is wrong.
-fn checked(tool: &str, schema: Option<&Value>, text: &str) -> Result<Value, String> {
-    let args: Value = serde_json::from_str(text).map_err(|error| {
-        let words = error.to_string();
-        let words = words.split(" at line ").next().unwrap_or(&words).to_owned();
-        format!("this is not valid JSON: line {}: {words}", error.line())
-    })?;
-    fields::fits(tool, schema, &args).map(|()| args)
 }

@@ -9,7 +9,6 @@ use super::state::Plain;
 use super::words;
 use crate::frontend::dialogue::{SeenPart, yes_to};
 use crate::frontend::fields;
-use crate::message::ToolName;
 
 pub(super) const ARGUMENTS: &str = "FIELD=VALUE, all arguments as JSON, or an empty line when done: ";
 pub(super) const APPROVES: &str = "yes approves the call with these arguments, anything else goes back: ";
@@ -50,7 +49,7 @@ impl Plain {
         };
         let args = text.and_then(|text| match text.trim() {
             "" => Ok(open.request.args.clone()),
-            whole => parsed(&open.request.tool, schema.as_ref(), whole).map_err(|why| {
+            whole => fields::parsed(open.request.tool.as_str(), schema.as_ref(), whole).map_err(|why| {
                 open.written = Some(text.clone());
                 format!("{why}; 3 opens it again")
             }),
@@ -74,7 +73,7 @@ impl Plain {
                 let args = open.args.clone();
                 return self.show_changes(args);
             }
-            whole if whole.starts_with('{') => match parsed(tool, schema, whole) {
+            whole if whole.starts_with('{') => match fields::parsed(tool.as_str(), schema, whole) {
                 Ok(args) => return self.show_changes(args),
                 Err(why) => Err(why),
             },
@@ -124,12 +123,6 @@ impl Plain {
         let known = self.tools.iter().find(|spec| spec.name == request.tool);
         request.schema(|| known.map(|spec| spec.parameters.clone()))
     }
-}
-
-/// Returns the arguments in a text; errs with what is wrong.
-fn parsed(tool: &ToolName, schema: Option<&Value>, text: &str) -> Result<Value, String> {
-    let args = serde_json::from_str(text).map_err(|error| format!("that is no JSON ({error})"))?;
-    fields::fits(tool.as_str(), schema, &args).map(|()| args)
 }
 
 /// Returns a change of one line of a text, `FIELD.NUMBER=LINE`, as the change of the whole text; `None` if it is none.

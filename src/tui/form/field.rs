@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::frontend::fields;
 use crate::tool::schema::{is_kind, is_null, kind_word, kinds, resolved, shown};
 use crate::tui::composer::Editor;
 
@@ -259,9 +260,7 @@ impl Shape {
                 .ok()
                 .filter(|value| is_kind(value, kind))
                 .ok_or_else(|| format!("must be {}", kind_word(kind)))?,
-            Self::Json | Self::Pick(_) => {
-                serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {}", told(&error)))?
-            }
+            Self::Json | Self::Pick(_) => fields::json(text).map_err(|why| format!("is {why}"))?,
         };
         Ok(Some(value))
     }
@@ -288,10 +287,4 @@ fn hint(schema: &Value, shape: &Shape) -> String {
         Shape::Pick(choices) => choices.iter().map(shown).collect::<Vec<_>>().join(", "),
         Shape::Json => kind(schema).map_or("JSON".to_owned(), |kind| format!("{} as JSON", kind_word(kind))),
     }
-}
-
-/// Formats a parser error, the line first.
-pub(super) fn told(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    format!("line {}: {}", error.line(), text.split(" at line ").next().unwrap_or(&text))
 }

@@ -6,8 +6,9 @@ mod field;
 
 use serde_json::{Map, Value};
 
+use self::field::Rules;
 pub use self::field::{Field, FieldEntry, LONGEST};
-use self::field::{Rules, told};
+use crate::frontend::fields;
 use crate::tool::DiffLine;
 use crate::tool::diff::diff;
 use crate::tool::schema::{Fault, faults, resolved};
@@ -334,11 +335,8 @@ pub fn pretty(args: &Value) -> String {
 
 /// Parses arguments.
 fn read(text: &str) -> Result<Value, String> {
-    match serde_json::from_str::<Value>(text) {
-        Ok(value) if value.is_object() => Ok(value),
-        Ok(_) => Err("the arguments must be a JSON object: { … }".to_owned()),
-        Err(error) => Err(told(&error)),
-    }
+    let args = fields::json(text)?;
+    if args.is_object() { Ok(args) } else { Err(fields::NO_OBJECT.to_owned()) }
 }
 
 /// Formats arguments for a comparison by lines with `asked`: multi-line texts stay readable; for texts too long to be

@@ -82,9 +82,7 @@ fn what_is_wrong_comes_back_with_the_reason() {
     let again = "# Save it unchanged to decide nothing.\n";
     assert_eq!(
         seen(&home, 2),
-        format!(
-            "# this is not valid JSON: line 2: EOF while parsing a value\n{again}{{\"path\": \"b.txt\",\n"
-        )
+        format!("# not valid JSON: line 2: EOF while parsing a value\n{again}{{\"path\": \"b.txt\",\n")
     );
     assert_eq!(
         seen(&home, 3),
@@ -123,10 +121,7 @@ fn what_was_written_is_never_lost() {
     let broken = "printf '{\"path\": \"b.txt\"' > \"$1\"";
     let cases = [
         // Given up: the second time it is saved as it was.
-        (
-            broken.to_owned(),
-            "nothing was decided: this is not valid JSON: line 1: EOF while parsing an object",
-        ),
+        (broken.to_owned(), "nothing was decided: not valid JSON: line 1: EOF while parsing an object"),
         ("sed -i s/a.txt/b.txt/ \"$1\"; exit 3".to_owned(), "nothing was decided: the editor exited with 3"),
         ("printf '\\377' > \"$1\"".to_owned(), "nothing was decided: the saved file is not UTF-8"),
     ];

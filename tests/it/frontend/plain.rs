@@ -763,7 +763,7 @@ fn an_editor_changes_the_arguments_and_approves_nothing() {
         (Input::Edited(Err("the editor ended with 1".to_owned())), "Not changed: the editor ended with 1."),
         (
             saves("{\"command\""),
-            "Not changed: that is no JSON (EOF while parsing an object at line 1 column 10); 3 opens it again.",
+            "Not changed: not valid JSON: line 1: EOF while parsing an object; 3 opens it again.",
         ),
     ] {
         let again = if saved == saves("{\"command\"") { "{\"command\"".to_owned() } else { text.clone() };
