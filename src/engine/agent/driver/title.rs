@@ -32,7 +32,7 @@ pub struct TitleRequest {
 }
 
 /// Returns the request for a session whose first turn is complete, that has no title and for which none was asked. `None`
-/// also if a cap stands before it: nobody is asked for the sake of a title.
+/// also if a cap would be exceeded: a title is not worth a question to the user.
 pub async fn title_request(session: &Session, env: &AgentEnv) -> Option<TitleRequest> {
     let history = session.history();
     if !is_due(history) {

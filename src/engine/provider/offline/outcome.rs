@@ -1,4 +1,4 @@
-//! What came of a call, told honestly: what was seen, what failed, what nobody knows.
+//! Describes the outcome of a call: what was read or done, what failed, and what is unknown.
 
 use serde_json::Value;
 
