@@ -58,13 +58,13 @@ pub fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| {
         let words = error.to_string();
         let words = words.split(" at line ").next().unwrap_or_default();
-        format!("not valid JSON: line {}: {words}", error.line())
+        format!("line {}: {words}", error.line())
     })
 }
 
 /// Reads whole arguments and checks them; errs with what is wrong.
 pub fn parsed(tool: &str, schema: Option<&Value>, text: &str) -> Result<Value, String> {
-    let args = json(text)?;
+    let args = json(text).map_err(|why| format!("not valid JSON: {why}"))?;
     fits(tool, schema, &args).map(|()| args)
 }
 
