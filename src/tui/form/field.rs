@@ -260,7 +260,9 @@ impl Shape {
                 .ok()
                 .filter(|value| is_kind(value, kind))
                 .ok_or_else(|| format!("must be {}", kind_word(kind)))?,
-            Self::Json | Self::Pick(_) => fields::json(text).map_err(|why| format!("is not valid JSON: {why}"))?,
+            Self::Json | Self::Pick(_) => {
+                fields::json(text).map_err(|why| format!("is not valid JSON: {why}"))?
+            }
         };
         Ok(Some(value))
     }
