@@ -1,7 +1,7 @@
 //! The sentences about what happens in a turn, so that an event reads the same in each front end.
 //!
 //! They begin in lower case and have no full stop: each front end puts them into a row, a cell or a line of its own. Untrusted
-//! text in them is shortened to one sanitized line.
+//! text in them is one sanitized line.
 
 use std::time::Duration;
 

@@ -161,9 +161,9 @@ pub(super) struct DecisionResults {
 }
 
 impl DecisionResults {
-    /// Whether anything could not be decided.
-    pub(super) fn failed(&self) -> bool {
-        !self.failed.is_empty()
+    /// Whether nothing was decided: it failed, or the user saw it and did not approve.
+    pub(super) fn is_empty(&self) -> bool {
+        self.decided.is_empty()
     }
 
     /// Approves the request with this id, if it was shown.
@@ -218,7 +218,7 @@ impl DecisionResults {
                 self.decided.push((one, approval));
                 return Ok(());
             }
-            lost => format!("request {id} {}", lost.told(Some(&one.request))),
+            lost => format!("request {id} {}", lost.describe(Some(&one.request))),
         };
         self.failed.push((id.0, why));
         Ok(())

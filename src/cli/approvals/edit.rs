@@ -41,9 +41,15 @@ pub(super) async fn run(context: &CommandContext<'_>, id: &str, note: Option<Str
     let mut done = DecisionResults::default();
     // The user wrote the contents.
     done.approve_shown(context, one, approval, true).await?;
-    let lost = done.failed();
-    let told = done.tell(context, false).await;
-    if lost { told.map_err(|error| error.hint(draft.kept())) } else { told }
+    let is_undecided = done.is_empty();
+    let reported = done.tell(context, false).await;
+    if is_undecided {
+        let kept = draft.kept();
+        reported.map_err(|error| error.hint(kept.clone()))?;
+        console::note(&kept);
+        return Ok(());
+    }
+    reported
 }
 
 /// Errs if the request can no longer be decided, before the user starts to edit.

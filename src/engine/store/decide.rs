@@ -32,13 +32,13 @@ pub enum DecideOutcome {
 
 impl DecideOutcome {
     /// Returns what happened to the request instead, to follow its name.
-    pub fn told(&self, request: Option<&Request>) -> String {
+    pub fn describe(&self, request: Option<&Request>) -> String {
         match self {
             Self::Recorded => "was decided".to_owned(),
             Self::AlreadyDecided { approval, by } => {
                 format!("was already {} by {}; nothing was changed", approval.verdict(request), by.who())
             }
-            Self::NotOpen { state } => state.told_closed(request.is_some_and(Request::is_question)),
+            Self::NotOpen { state } => state.describe_closed(request.is_some_and(Request::is_question)),
             Self::Unknown => "no longer exists".to_owned(),
         }
     }
@@ -46,7 +46,7 @@ impl DecideOutcome {
 
 impl std::fmt::Display for DecideOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "This request {}.", self.told(None))
+        write!(f, "This request {}.", self.describe(None))
     }
 }
 

@@ -44,7 +44,7 @@ pub enum StoreError {
     Unstorable { detail: String },
     #[error("the id {id} is already taken by another request; ask again under a new one")]
     RequestIdTaken { id: RequestId },
-    #[error("request {id} {}", state.told_closed(false))]
+    #[error("request {id} {}", state.describe_closed(false))]
     NotDecidable { id: RequestId, state: super::RequestState },
     #[error("no {what} begins with `{prefix}`; {list}", list = what.how_to_list())]
     NotFound { what: IdKind, prefix: String },

@@ -67,7 +67,7 @@ impl RequestState {
     }
 
     /// Says why a request in this state can no longer be decided, to follow its name.
-    pub(crate) fn told_closed(self, is_question: bool) -> String {
+    pub(crate) fn describe_closed(self, is_question: bool) -> String {
         match self {
             Self::Withdrawn if is_question => {
                 "was withdrawn: the server that asked does not wait for the answer any more".to_owned()

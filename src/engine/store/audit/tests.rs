@@ -325,8 +325,8 @@ fn nothing_is_written_beside_another_database() {
     let names =
         || fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>();
     let before = names();
-    let no = AuditHead { no: 1, hash: "0".repeat(64) };
-    assert!(matches!(writer.seal_at(no), Err(StoreError::Replaced { .. })));
+    let last = AuditHead { no: 1, hash: "0".repeat(64) };
+    assert!(matches!(writer.seal_at(last), Err(StoreError::Replaced { .. })));
     drop(writer);
     assert_eq!(names(), before);
 }
