@@ -44,6 +44,7 @@ use crate::tool::cache::ResultCache;
 use crate::tool::mcp::{ServerPlace, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry, ToolSpec};
 use crate::tui::keys::Keymap;
+use crate::tui::panel::KEY_TABLE;
 use crate::undo::{UndoLog, UndoOptions};
 use crate::workspace::{
     Permissions, Prompts, TrustedFolders, TrustedProjects, World, check_content, load_settings,
@@ -93,7 +94,7 @@ pub fn advice_at_start(loaded: &LoadedSettings) -> Vec<String> {
     let rebound = match loaded.settings.keys.as_slice() {
         // Most users rebind none, and the whole table would be built for nothing.
         [] => Vec::new(),
-        keys => Keymap::with(keys).1,
+        keys => Keymap::with(&KEY_TABLE, keys).1,
     };
     let rebound = rebound.iter().map(ToString::to_string);
     warnings

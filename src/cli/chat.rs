@@ -24,6 +24,7 @@ use crate::frontend::protocol::ClientRequest;
 use crate::runtime::SessionTarget;
 use crate::runtime::interactive::{Interactive, interactive};
 use crate::tui::keys::Keymap;
+use crate::tui::panel::KEY_TABLE;
 use crate::tui::{
     self, Call, Fold, Glyphs, Host, Motion, MouseMode, SandboxPaths, TuiError, TuiLink, TuiOptions,
 };
@@ -238,7 +239,7 @@ fn options(world: &World, settings: &Settings) -> TuiOptions {
         motion: if settings.reduced_motion { Motion::Reduced } else { Motion::Full },
         thinking: if settings.verbose { Fold::Open } else { Fold::Folded },
         // The owner reports errors in the keys, with its other advice.
-        keymap: Keymap::with(&settings.keys).0,
+        keymap: Keymap::with(&KEY_TABLE, &settings.keys).0,
         mouse: if settings.mouse { MouseMode::Ours } else { MouseMode::Terminals },
         host: Host { call, ..known },
         editor: world.editor(),

@@ -10,11 +10,12 @@ use crate::config::{ConfigWarning, Source};
 use crate::stdx::text::count;
 use crate::tui::key::Key;
 use crate::tui::keys::{BindingRow, Keymap};
+use crate::tui::panel::KEY_TABLE;
 use crate::workspace::{World, load_settings};
 
 pub(super) fn run(what: &Keys, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
-    let (keymap, problems) = Keymap::with(&loaded.settings.keys);
+    let (keymap, problems) = Keymap::with(&KEY_TABLE, &loaded.settings.keys);
     // An entry that is not text never became a setting.
     let is_entry = |warning: &&ConfigWarning| matches!(warning, ConfigWarning::BadEntry { .. });
     let mut wrong: Vec<String> = loaded.warnings.iter().filter(is_entry).map(ToString::to_string).collect();

@@ -31,12 +31,10 @@ pub enum Action {
     Form(FormKey),
     Rule(RuleKey),
     Complete(CompleteKey),
-    Pick(PickKey),
-    Servers(ServersKey),
-    Login(LoginKey),
+    /// An action that only the open panel has, by its name there.
+    Panel(&'static str),
     Find(FindKey),
     Select(SelectKey),
-    InHelp(HelpKey),
     /// Opens the list of models.
     PickModel,
     /// Opens the search in the input history.
@@ -156,28 +154,6 @@ pub enum ListKey {
     Edit,
     /// Opens the rule that would allow it; only at a list of this session.
     Rule,
-    /// Postpones the request; this and the keys below belong to the inbox only.
-    Later,
-    /// Resumes a session without an owner.
-    Resume,
-    /// Opens the session in place of this one.
-    OpenSession,
-    Filter,
-    /// Ends the editing of the filter.
-    Filtered,
-    /// Switches between one session and all.
-    Narrow,
-}
-
-impl ListKey {
-    /// Whether it decides something, or begins to: such a key is ignored during the guard time.
-    pub fn decides(self) -> bool {
-        match self {
-            Self::Yes | Self::No | Self::Later | Self::Mark | Self::MarkLow | Self::MarkMost => true,
-            Self::Edit | Self::Rule | Self::Resume | Self::OpenSession => true,
-            Self::Open | Self::Whole | Self::Why | Self::Filter | Self::Filtered | Self::Narrow => false,
-        }
-    }
 }
 
 /// Actions in a form of arguments.
@@ -215,34 +191,6 @@ pub enum CompleteKey {
     Enter,
 }
 
-/// Actions at a list to pick from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PickKey {
-    /// Switches between this folder and everything.
-    Narrow,
-    Accept,
-}
-
-/// Actions in the list of tool servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ServersKey {
-    /// Switches a server, or one of its tools, on or off.
-    Switch,
-    /// Shows the tools of a server, or hides them.
-    Open,
-    Reconnect,
-    Login,
-    Close,
-}
-
-/// Actions while a service is set up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LoginKey {
-    /// Goes to the next field; after the last one tries the service.
-    Next,
-    Turn,
-}
-
 /// Actions of the search in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindKey {
@@ -267,17 +215,4 @@ pub enum SelectKey {
     Lines,
     ExtendUp,
     ExtendDown,
-}
-
-/// Actions in the list of keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HelpKey {
-    /// Lists all keys; once they are listed, closes the list.
-    All,
-    /// Executes the action of the marked key.
-    Run,
-    /// Removes the last character of the filter.
-    Erase,
-    /// Clears the filter.
-    Clear,
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Action, Binding, BindingRow, Context, KeyProblem, LAYERS, rows};
+use super::{Action, Binding, BindingRow, Context, KeyProblem, KeyTable};
 use crate::config::Source;
 use crate::tui::key::Key;
 
@@ -25,8 +25,8 @@ pub fn owners(bound: &[BindingRow]) -> Owners {
 }
 
 /// Returns the default action of each key.
-pub fn usual() -> Owners {
-    rows().flat_map(|row| row.keys.iter().map(move |key| ((row.context, *key), row))).collect()
+pub fn usual(table: &'static KeyTable) -> Owners {
+    table.rows().flat_map(|row| row.keys.iter().map(move |key| ((row.context, *key), row))).collect()
 }
 
 /// Returns the action of a key in the first of these contexts that binds it.
@@ -72,11 +72,11 @@ pub fn taken(bound: &[BindingRow]) -> Vec<KeyProblem> {
 }
 
 /// Returns actions whose keys are all hidden by other contexts in a place where a default key works.
-pub fn shadowed(bound: &[BindingRow]) -> Vec<KeyProblem> {
-    let (now, usual) = (owners(bound), usual());
+pub fn shadowed(table: &'static KeyTable, bound: &[BindingRow]) -> Vec<KeyProblem> {
+    let (now, usual) = (owners(bound), usual(table));
     let mut problems = Vec::new();
     let mut found = HashSet::new();
-    for layer in LAYERS {
+    for layer in table.layers() {
         for row in bound.iter().filter(|row| layer.contains(&row.binding.context)) {
             let lost = row.binding;
             if reaches(&now, layer, lost.action) || !reaches(&usual, layer, lost.action) {

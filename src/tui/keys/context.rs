@@ -1,6 +1,9 @@
 //! The contexts of keys, and their order of precedence. The names of contexts are written into settings files: they
 //! never change.
 
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
 /// A context of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Context {
@@ -35,19 +38,8 @@ pub enum Context {
     Find,
     /// The query is complete, and letters go from match to match.
     Found,
-    /// The inbox is open; precedes the keys of every list of requests.
-    Inbox,
-    /// Its filter is being written.
-    InboxFilter,
-    /// The pager is open.
-    Pager,
-    /// A list to pick from is open.
-    Pick,
-    /// The list of tool servers is open.
-    Servers,
-    /// A service is being set up.
-    Login,
-    Help,
+    /// A panel is open; its file describes it.
+    Panel(&'static PanelContextRow),
 }
 
 /// Whether letters are text in a context.
@@ -57,7 +49,7 @@ pub enum Letters {
     AreKeys,
 }
 
-/// The orders of precedence, one list per place, which begins with the place's own context; see [`Context::layer`].
+/// The orders of precedence outside of panels, one list per place, which begins with the place's own context.
 pub const LAYERS: &[&[Context]] = &[
     &[Context::Composer, Context::Text, Context::Global],
     &[Context::Completion, Context::Composer, Context::Text, Context::Global],
@@ -72,19 +64,12 @@ pub const LAYERS: &[&[Context]] = &[
     &[Context::Transcript, Context::Global],
     &[Context::Find, Context::Text, Context::Global],
     &[Context::Found, Context::Global],
-    &[Context::Inbox, Context::Batch, Context::Global],
-    &[Context::InboxFilter, Context::Text, Context::Global],
-    &[Context::Pager, Context::Global],
-    &[Context::Pick, Context::Text, Context::Global],
-    &[Context::Servers, Context::Global],
-    &[Context::Login, Context::Text, Context::Global],
-    &[Context::Help, Context::Global],
     // Precedes the contexts of the first key, which keep their order.
     &[Context::Chord, Context::Global],
 ];
 
-/// The name of each context, when its keys apply for use after "while" or "where", and its letters; in the order of lists.
-const CONTEXTS: [(Context, &str, &str, Letters); 23] = {
+/// The name of each context outside of panels, when its keys apply for use after "while" or "where", and its letters; in the order of lists.
+const CONTEXTS: [(Context, &str, &str, Letters); 16] = {
     use Letters::{AreKeys, AreText};
     [
         (Context::Composer, "composer", "in the composer", AreText),
@@ -103,42 +88,74 @@ const CONTEXTS: [(Context, &str, &str, Letters); 23] = {
         (Context::Transcript, "transcript", "while the transcript has focus", AreKeys),
         (Context::Find, "find", "while typing a search", AreText),
         (Context::Found, "found", "while stepping through matches", AreKeys),
-        (Context::Inbox, "inbox", "in the inbox", AreKeys),
-        (Context::InboxFilter, "inbox-filter", "in the inbox filter", AreText),
-        (Context::Pager, "pager", "in the pager", AreKeys),
-        (Context::Pick, "pick", "in a picker", AreText),
-        (Context::Servers, "servers", "in the list of tool servers", AreKeys),
-        (Context::Login, "login", "while setting up a service", AreText),
-        (Context::Help, "help", "in the list of keys", AreText),
     ]
 };
 
+/// A context of a panel.
+pub struct PanelContextRow {
+    /// Written into settings files: it never changes.
+    pub name: &'static str,
+    /// When its keys apply, for use after "while" or "where".
+    pub about: &'static str,
+    pub letters: Letters,
+    /// The order of precedence, which begins with the context itself.
+    pub layer: &'static [Context],
+}
+
+impl fmt::Debug for PanelContextRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+// By name, because each row contains itself.
+impl PartialEq for PanelContextRow {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for PanelContextRow {}
+
+impl Hash for PanelContextRow {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
 impl Context {
+    /// The contexts outside of panels, in the order of lists.
+    pub fn outside_panels() -> impl Iterator<Item = Self> {
+        CONTEXTS.into_iter().map(|(context, ..)| context)
+    }
+
     /// Returns the contexts that bind keys where this one is the first, in order of precedence.
     pub fn layer(self) -> &'static [Self] {
+        if let Self::Panel(row) = self {
+            return row.layer;
+        }
         let layer = LAYERS.iter().find(|layer| layer.first() == Some(&self));
         layer.expect("every place with keys has its order of precedence")
     }
 
-    /// All contexts, in the order of lists.
-    pub fn all() -> impl Iterator<Item = Self> {
-        CONTEXTS.into_iter().map(|(context, ..)| context)
-    }
-
     pub fn name(self) -> &'static str {
-        self.facts().1
+        self.facts().0
     }
 
     /// Returns when its keys apply, for use after "while" or "where".
     pub fn about(self) -> &'static str {
-        self.facts().2
+        self.facts().1
     }
 
     pub fn letters(self) -> Letters {
-        self.facts().3
+        self.facts().2
     }
 
-    fn facts(self) -> (Self, &'static str, &'static str, Letters) {
-        *CONTEXTS.iter().find(|(context, ..)| *context == self).expect("the table holds every context")
+    fn facts(self) -> (&'static str, &'static str, Letters) {
+        if let Self::Panel(row) = self {
+            return (row.name, row.about, row.letters);
+        }
+        let row = CONTEXTS.iter().find(|(context, ..)| *context == self);
+        row.map(|(_, name, about, letters)| (*name, *about, *letters)).expect("the table holds every context")
     }
 }

@@ -6,8 +6,7 @@
 
 use super::conflict::{self, Owners};
 use super::{
-    Action, Binding, BindingRow, Context, KeyProblem, KeyProtection, LAYERS, Letters, Refusal, parse_key,
-    rows,
+    Action, Binding, BindingRow, Context, KeyProblem, KeyProtection, KeyTable, Letters, Refusal, parse_key,
 };
 use crate::config::TableEntry;
 use crate::stdx::text::nearest;
@@ -16,27 +15,27 @@ use crate::tui::key::{Code, Key, Mods};
 /// The keys of all actions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keymap {
+    table: &'static KeyTable,
     rows: Vec<BindingRow>,
     /// The same rows, for the lookup at every key press.
     owners: Owners,
 }
 
-impl Default for Keymap {
-    fn default() -> Self {
-        Self::of_rows(rows().map(BindingRow::default_of).collect())
-    }
-}
-
 impl Keymap {
+    /// Creates the keymap of the default keys.
+    pub fn of(table: &'static KeyTable) -> Self {
+        Self::of_rows(table, table.rows().map(BindingRow::default_of).collect())
+    }
+
     /// Applies these entries to the default keys; returns the errors too. The keymap is always complete.
-    pub fn with(entries: &[TableEntry]) -> (Self, Vec<KeyProblem>) {
+    pub fn with(table: &'static KeyTable, entries: &[TableEntry]) -> (Self, Vec<KeyProblem>) {
         if entries.is_empty() {
-            return (Self::default(), Vec::new());
+            return (Self::of(table), Vec::new());
         }
-        let mut bound: Vec<BindingRow> = rows().map(BindingRow::default_of).collect();
+        let mut bound: Vec<BindingRow> = table.rows().map(BindingRow::default_of).collect();
         let mut problems = Vec::new();
         for entry in entries {
-            match read(entry) {
+            match read(table, entry) {
                 Ok((binding, keys)) => {
                     let row = bound.iter_mut().find(|row| row.binding == binding);
                     let row = row.expect("an entry is read to a row of the table");
@@ -45,9 +44,9 @@ impl Keymap {
                 Err(problem) => problems.push(*problem),
             }
         }
-        keep_ways_out(&mut bound, &mut problems);
+        keep_ways_out(table, &mut bound, &mut problems);
         problems.extend(conflict::twice(&bound));
-        (Self::of_rows(bound), problems)
+        (Self::of_rows(table, bound), problems)
     }
 
     /// Returns the row of `key` in the first of `contexts` that binds it.
@@ -68,7 +67,7 @@ impl Keymap {
     /// Returns every row, in the order in which lists show the contexts.
     pub fn by_context(&self) -> impl Iterator<Item = &BindingRow> {
         let of = |context| self.rows.iter().filter(move |row| row.binding.context == context);
-        Context::all().flat_map(of)
+        self.table.contexts().flat_map(of)
     }
 
     /// Returns the keys of an action there.
@@ -89,23 +88,26 @@ impl Keymap {
     /// Returns likely mistakes: each key of the user that takes the last one of another action.
     pub fn conflicts(&self) -> Vec<KeyProblem> {
         let mut found = conflict::taken(&self.rows);
-        found.extend(conflict::shadowed(&self.rows));
+        found.extend(conflict::shadowed(self.table, &self.rows));
         found
     }
 
     /// Of two rows of one context with the same key, the one that the user set gets it.
-    fn of_rows(mut rows: Vec<BindingRow>) -> Self {
+    fn of_rows(table: &'static KeyTable, mut rows: Vec<BindingRow>) -> Self {
         let owners = conflict::owners(&rows);
         for BindingRow { binding, keys, .. } in &mut rows {
             keys.retain(|key| owners.get(&(binding.context, *key)) == Some(binding));
         }
-        Self { rows, owners }
+        Self { table, rows, owners }
     }
 }
 
 /// Returns the row and the keys of a valid entry.
-fn read(entry: &TableEntry) -> Result<(&'static Binding, Vec<Key>), Box<KeyProblem>> {
-    let binding = named(entry)?;
+fn read(
+    table: &'static KeyTable,
+    entry: &TableEntry,
+) -> Result<(&'static Binding, Vec<Key>), Box<KeyProblem>> {
+    let binding = named(table, entry)?;
     let mut keys = Vec::new();
     for text in &entry.texts {
         let key = parse_key(text).map_err(|error| {
@@ -123,23 +125,23 @@ fn read(entry: &TableEntry) -> Result<(&'static Binding, Vec<Key>), Box<KeyProbl
 }
 
 /// Returns the row that an entry names.
-fn named(entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
+fn named(table: &'static KeyTable, entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
     let place = entry.source.clone();
     let name = entry.name.clone();
     let Some((context, action)) = entry.name.split_once('.') else {
         return Err(Box::new(KeyProblem::NoAction { place, name }));
     };
-    let Some(known) = Context::all().find(|known| known.name() == context) else {
-        let nearest = nearest(context, Context::all().map(Context::name)).map(str::to_owned);
+    let Some(known) = table.contexts().find(|known| known.name() == context) else {
+        let nearest = nearest(context, table.contexts().map(Context::name)).map(str::to_owned);
         let context = context.to_owned();
         return Err(Box::new(KeyProblem::UnknownContext { place, name, context, nearest }));
     };
-    let here = || rows().filter(|row| row.context == known);
+    let here = || table.rows().filter(|row| row.context == known);
     if let Some(binding) = here().find(|row| row.name == action) {
         return Ok(binding);
     }
     // The right action in the wrong context is more likely than another action.
-    let elsewhere = rows().find(|row| row.name == action).map(Binding::path);
+    let elsewhere = table.rows().find(|row| row.name == action).map(Binding::path);
     let near = || nearest(action, here().map(|row| row.name));
     let nearest = elsewhere.or_else(|| near().map(|action| format!("{context}.{action}")));
     Err(Box::new(KeyProblem::UnknownAction { place, name, nearest }))
@@ -167,8 +169,8 @@ pub fn is_reflex(key: Key) -> bool {
 }
 
 /// Reverts entries that leave interrupt or Escape without a key in a place that has one by default.
-fn keep_ways_out(bound: &mut [BindingRow], problems: &mut Vec<KeyProblem>) {
-    while let Some(lost) = lost_way_out(bound) {
+fn keep_ways_out(table: &'static KeyTable, bound: &mut [BindingRow], problems: &mut Vec<KeyProblem>) {
+    while let Some(lost) = lost_way_out(table, bound) {
         let taken_back = take_back(bound, lost);
         // Without entries every place has its key, so there was one to revert; return rather than loop forever.
         if taken_back.is_empty() {
@@ -195,12 +197,12 @@ fn take_back(bound: &mut [BindingRow], lost: &'static Binding) -> Vec<KeyProblem
     problems
 }
 
-fn lost_way_out(bound: &[BindingRow]) -> Option<&'static Binding> {
-    let (now, usual) = (conflict::owners(bound), conflict::usual());
+fn lost_way_out(table: &'static KeyTable, bound: &[BindingRow]) -> Option<&'static Binding> {
+    let (now, usual) = (conflict::owners(bound), conflict::usual(table));
     let mut ways_out =
-        rows().filter(|row| row.context == Context::Global && row.protection == KeyProtection::WayOut);
+        table.rows().filter(|row| row.context == Context::Global && row.protection == KeyProtection::WayOut);
     ways_out.find(|row| {
-        LAYERS.iter().any(|layer| {
+        table.layers().any(|layer| {
             conflict::reaches(&usual, layer, row.action) && !conflict::reaches(&now, layer, row.action)
         })
     })
@@ -213,6 +215,7 @@ mod tests {
     use super::*;
     use crate::config::Source;
     use crate::tui::keys::{CardKey, TextEdit};
+    use crate::tui::panel::KEY_TABLE;
 
     fn entry(name: &str, texts: &[&str]) -> TableEntry {
         let source = Source::Flag { name: "f".to_owned() };
@@ -225,7 +228,7 @@ mod tests {
 
     fn with(entries: &[(&str, &[&str])]) -> (Keymap, Vec<String>) {
         let entries: Vec<TableEntry> = entries.iter().map(|(name, texts)| entry(name, texts)).collect();
-        let (keymap, problems) = Keymap::with(&entries);
+        let (keymap, problems) = Keymap::with(&KEY_TABLE, &entries);
         (keymap, problems.iter().map(ToString::to_string).collect())
     }
 
@@ -237,11 +240,11 @@ mod tests {
 
     #[test]
     fn nothing_set_is_the_default() {
-        assert_eq!(Keymap::with(&[]), (Keymap::default(), Vec::new()));
-        let defaults: Vec<BindingRow> = rows().map(BindingRow::default_of).collect();
+        assert_eq!(Keymap::with(&KEY_TABLE, &[]), (Keymap::default(), Vec::new()));
+        let defaults: Vec<BindingRow> = KEY_TABLE.rows().map(BindingRow::default_of).collect();
         assert_eq!(conflict::twice(&defaults), Vec::new());
         assert_eq!(Keymap::default().conflicts(), Vec::new());
-        for binding in rows() {
+        for binding in KEY_TABLE.rows() {
             assert_eq!(Keymap::default().keys(binding.context, binding.action), binding.keys);
         }
     }
@@ -379,7 +382,7 @@ mod tests {
     }
 
     fn set() -> impl Strategy<Value = Vec<(String, Vec<String>)>> {
-        let names: Vec<String> = rows().map(Binding::path).collect();
+        let names: Vec<String> = KEY_TABLE.rows().map(Binding::path).collect();
         prop::collection::vec((prop::sample::select(names), prop::collection::vec(written(), 0..3)), 0..12)
     }
 
@@ -391,7 +394,7 @@ mod tests {
             let entries: Vec<TableEntry> = set.iter().map(|(name, texts)| {
                 entry(name, &texts.iter().map(String::as_str).collect::<Vec<_>>())
             }).collect();
-            let (keymap, _) = Keymap::with(&entries);
+            let (keymap, _) = Keymap::with(&KEY_TABLE, &entries);
             for row in keymap.rows() {
                 for key in &row.keys {
                     let approves = row.binding.protection == KeyProtection::Approves;
@@ -402,9 +405,9 @@ mod tests {
                     prop_assert_eq!(keymap.action(&[row.binding.context], *key), Some(row.binding.action));
                 }
             }
-            let (now, usual) = (conflict::owners(keymap.rows()), conflict::usual());
+            let (now, usual) = (conflict::owners(keymap.rows()), conflict::usual(&KEY_TABLE));
             for action in [Action::Interrupt, Action::Escape] {
-                for layer in LAYERS {
+                for layer in KEY_TABLE.layers() {
                     prop_assert!(
                         conflict::reaches(&now, layer, action) || !conflict::reaches(&usual, layer, action),
                         "nothing reaches {action:?} in {layer:?}"

@@ -1,5 +1,6 @@
 //! The single table of keys: context × key → action, with its name, help and protection. Help, hints and rebinding derive
-//! from it; no other file tests for a command key. `table` has the rows; [`Keymap`] is the user's table.
+//! from it; no other file tests for a command key. `table` has the rows, except those of panels, whose files have them;
+//! [`Keymap`] is the user's table.
 
 mod action;
 mod conflict;
@@ -11,14 +12,13 @@ mod table;
 mod written;
 
 pub use self::action::{
-    Action, CardKey, CompleteKey, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav, PickKey, RuleKey,
-    SelectKey, ServersKey, TextEdit,
+    Action, CardKey, CompleteKey, FindKey, FormKey, ListKey, Move, Nav, RuleKey, SelectKey, TextEdit,
 };
-pub use self::context::{Context, LAYERS, Letters};
+pub use self::context::{Context, LAYERS, Letters, PanelContextRow};
 pub use self::hint::{CHOOSE, Hint, StatusHint};
 pub use self::keymap::Keymap;
 pub use self::problem::{KeyProblem, Refusal};
-pub use self::table::{Binding, BindingRow, HelpGroup, KeyProtection, rows};
+pub use self::table::{Binding, BindingRow, HelpGroup, KeyProtection, KeyTable, PanelKeys, Section, at, row};
 pub use self::written::{WrittenKeyError, parse_key};
 
 #[cfg(test)]
@@ -27,11 +27,12 @@ mod tests {
 
     use super::*;
     use crate::tui::key::{Code, Key, Mods};
+    use crate::tui::panel::KEY_TABLE;
 
     #[test]
     fn no_key_means_two_things_in_one_context() {
         let mut seen = HashSet::new();
-        for binding in rows() {
+        for binding in KEY_TABLE.rows() {
             for key in &binding.keys {
                 assert!(seen.insert((binding.context, *key)), "{key} twice in {:?}", binding.context);
             }
@@ -40,7 +41,7 @@ mod tests {
 
     #[test]
     fn help_fits_its_column() {
-        for binding in rows() {
+        for binding in KEY_TABLE.rows() {
             assert!(binding.help.chars().count() <= 22, "{:?}", binding.help);
         }
     }
@@ -48,7 +49,7 @@ mod tests {
     #[test]
     fn names_are_one_of_a_kind_and_can_be_written() {
         let mut seen = HashSet::new();
-        for binding in rows() {
+        for binding in KEY_TABLE.rows() {
             let (context, action) = (binding.context.name(), binding.name);
             assert!(seen.insert((context, action)), "{context}.{action} twice");
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -59,7 +60,7 @@ mod tests {
     #[test]
     fn rows_of_one_action_have_one_weight() {
         let mut protections = HashMap::new();
-        for row in rows() {
+        for row in KEY_TABLE.rows() {
             assert_eq!(
                 *protections.entry(row.action).or_insert(row.protection),
                 row.protection,
@@ -71,12 +72,12 @@ mod tests {
 
     #[test]
     fn every_context_is_listed_and_asked_somewhere() {
-        for context in rows().map(|row| row.context) {
-            assert!(Context::all().any(|known| known == context), "{context:?}");
-            assert!(LAYERS.iter().any(|layer| layer.contains(&context)), "{context:?}");
+        for context in KEY_TABLE.rows().map(|row| row.context) {
+            assert!(KEY_TABLE.contexts().any(|known| known == context), "{context:?}");
+            assert!(KEY_TABLE.layers().any(|layer| layer.contains(&context)), "{context:?}");
         }
-        for context in LAYERS.iter().copied().flatten() {
-            assert!(Context::all().any(|known| known == *context), "{context:?}");
+        for context in KEY_TABLE.layers().flatten() {
+            assert!(KEY_TABLE.contexts().any(|known| known == *context), "{context:?}");
         }
     }
 
@@ -85,7 +86,7 @@ mod tests {
         let plain = [Code::Enter, Code::Esc, Code::Tab, Code::Char(' ')].map(Key::plain);
         let held = [Mods::SHIFT, Mods::ALT].map(|mods| Key::held(mods, Code::Enter));
         for key in plain.into_iter().chain(held).chain([Key::ctrl('j')]) {
-            for contexts in LAYERS {
+            for contexts in KEY_TABLE.layers() {
                 let done = Keymap::default().binding(contexts, key);
                 assert!(
                     done.is_none_or(|row| row.protection != KeyProtection::Approves),

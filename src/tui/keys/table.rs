@@ -1,10 +1,8 @@
 //! The rows of the table of keys, in the order of the help.
 
-use std::sync::LazyLock;
-
 use super::{
-    Action, CardKey, CompleteKey, Context, FindKey, FormKey, HelpKey, ListKey, LoginKey, Move, Nav, PickKey,
-    RuleKey, SelectKey, ServersKey, TextEdit, parse_key,
+    Action, CardKey, CompleteKey, Context, FindKey, FormKey, LAYERS, ListKey, Move, Nav, RuleKey, SelectKey,
+    TextEdit, parse_key,
 };
 use crate::agent::caps::CapAnswer;
 use crate::config::Source;
@@ -36,6 +34,8 @@ impl HelpGroup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyProtection {
     None,
+    /// It decides something, or begins to: the inbox ignores it for a moment after it changed.
+    Decides,
     /// It approves something: reflex keys never do that.
     Approves,
     /// Interrupt or Escape: some key always has this action.
@@ -88,22 +88,58 @@ impl BindingRow {
     }
 }
 
-/// Returns every row of the table, in the order of the help.
-pub fn rows() -> std::slice::Iter<'static, Binding> {
-    static ROWS: LazyLock<Vec<Binding>> = LazyLock::new(|| {
-        TABLE.iter().flat_map(|section| section.rows.iter().map(|row| section.binding(row))).collect()
-    });
-    ROWS.iter()
+/// The table of keys.
+#[derive(Debug, PartialEq)]
+pub struct KeyTable {
+    /// In the order of lists.
+    contexts: Vec<Context>,
+    /// In the order of the help.
+    rows: Vec<Binding>,
+}
+
+impl KeyTable {
+    /// Creates the table with the keys of these panels.
+    pub fn with(panels: &[PanelKeys]) -> Self {
+        let of_panels = panels.iter().flat_map(|keys| keys.contexts).copied();
+        let sections = TABLE.iter().chain(panels.iter().flat_map(|keys| keys.sections));
+        Self {
+            contexts: Context::outside_panels().chain(of_panels).collect(),
+            rows: sections.flat_map(|section| section.rows.iter().map(|row| section.binding(row))).collect(),
+        }
+    }
+
+    pub fn contexts(&self) -> impl Iterator<Item = Context> {
+        self.contexts.iter().copied()
+    }
+
+    pub fn rows(&self) -> std::slice::Iter<'_, Binding> {
+        self.rows.iter()
+    }
+
+    /// Returns the orders of precedence, one for each place with keys.
+    pub fn layers(&self) -> impl Iterator<Item = &'static [Context]> {
+        let of_panel = |context: &Context| match context {
+            Context::Panel(row) => Some(row.layer),
+            _ => None,
+        };
+        LAYERS.iter().copied().chain(self.contexts.iter().filter_map(of_panel))
+    }
+}
+
+/// The keys of a panel: its contexts and its rows of the table.
+pub struct PanelKeys {
+    pub contexts: &'static [Context],
+    pub sections: &'static [Section],
 }
 
 /// Rows with the same context and heading.
-struct Section {
+pub struct Section {
     context: Context,
     group: HelpGroup,
     rows: &'static [KeyRow],
 }
 
-struct KeyRow {
+pub struct KeyRow {
     name: &'static str,
     action: Action,
     /// In the form of [`parse_key`], separated by spaces.
@@ -112,16 +148,18 @@ struct KeyRow {
     protection: KeyProtection,
 }
 
-const fn at(context: Context, group: HelpGroup) -> Section {
+/// Begins a section of the table.
+pub const fn at(context: Context, group: HelpGroup) -> Section {
     Section { context, group, rows: &[] }
 }
 
-const fn row(name: &'static str, action: Action, keys: &'static str, help: &'static str) -> KeyRow {
+/// Returns a row of the table. `keys` are in the form of [`parse_key`], separated by spaces.
+pub const fn row(name: &'static str, action: Action, keys: &'static str, help: &'static str) -> KeyRow {
     KeyRow { name, action, keys, help, protection: KeyProtection::None }
 }
 
 impl Section {
-    const fn rows(self, rows: &'static [KeyRow]) -> Self {
+    pub const fn rows(self, rows: &'static [KeyRow]) -> Self {
         Self { rows, ..self }
     }
 
@@ -134,11 +172,15 @@ impl Section {
 }
 
 impl KeyRow {
-    const fn approves(self) -> Self {
+    pub const fn decides(self) -> Self {
+        Self { protection: KeyProtection::Decides, ..self }
+    }
+
+    pub const fn approves(self) -> Self {
         Self { protection: KeyProtection::Approves, ..self }
     }
 
-    const fn way_out(self) -> Self {
+    pub const fn way_out(self) -> Self {
         Self { protection: KeyProtection::WayOut, ..self }
     }
 }
@@ -274,14 +316,14 @@ const TABLE: &[Section] = &[
     at(Context::Batch, HelpGroup::Decide).rows(&[
         row("previous", Action::Nav(Nav::Up), "Up", ""),
         row("next", Action::Nav(Nav::Down), "Down", ""),
-        row("mark", Action::List(ListKey::Mark), "Space", "mark, unmark"),
-        row("mark-low", Action::List(ListKey::MarkLow), "a", "mark all LOW"),
-        row("mark-most", Action::List(ListKey::MarkMost), "A", "mark all but HIGH, ▲"),
+        row("mark", Action::List(ListKey::Mark), "Space", "mark, unmark").decides(),
+        row("mark-low", Action::List(ListKey::MarkLow), "a", "mark all LOW").decides(),
+        row("mark-most", Action::List(ListKey::MarkMost), "A", "mark all but HIGH, ▲").decides(),
         row("open", Action::List(ListKey::Open), "Enter", "open the row"),
-        row("edit", Action::List(ListKey::Edit), "e", ""),
-        row("rule", Action::List(ListKey::Rule), "r", ""),
+        row("edit", Action::List(ListKey::Edit), "e", "").decides(),
+        row("rule", Action::List(ListKey::Rule), "r", "").decides(),
         row("yes", Action::List(ListKey::Yes), "y", "").approves(),
-        row("no", Action::List(ListKey::No), "n", ""),
+        row("no", Action::List(ListKey::No), "n", "").decides(),
         row("whole", Action::List(ListKey::Whole), "v", "view all of a list"),
         row("why", Action::List(ListKey::Why), "w", ""),
     ]),
@@ -340,64 +382,5 @@ const TABLE: &[Section] = &[
         row("previous", Action::Nav(Nav::Up), "N Alt+Enter Shift+Enter Up", "previous match"),
         row("edit", Action::Find(FindKey::Edit), "/ Ctrl+F", ""),
         row("tools", Action::Find(FindKey::Tools), "Alt+T", ""),
-    ]),
-    at(Context::Inbox, HelpGroup::Decide).rows(&[
-        row("later", Action::List(ListKey::Later), "l", "inbox: postpone"),
-        row("resume", Action::List(ListKey::Resume), "R", "inbox: resume session"),
-        row("go", Action::List(ListKey::OpenSession), "o", "inbox: open session"),
-        row("filter", Action::List(ListKey::Filter), "/", "inbox: filter"),
-        row("narrow", Action::List(ListKey::Narrow), "Tab", "inbox: one session"),
-    ]),
-    at(Context::InboxFilter, HelpGroup::Decide).rows(&[
-        row("filtered", Action::List(ListKey::Filtered), "Enter", ""),
-        row("previous", Action::Nav(Nav::Up), "Up", ""),
-        row("next", Action::Nav(Nav::Down), "Down", ""),
-        row("narrow", Action::List(ListKey::Narrow), "Tab", ""),
-    ]),
-    at(Context::Pager, HelpGroup::Decide).rows(&[
-        row("yes", Action::Card(CardKey::Yes), "y", "").approves(),
-        row("yes-unread", Action::Card(CardKey::YesUnread), "Y", "").approves(),
-        row("previous", Action::Nav(Nav::Up), "Up k", ""),
-        row("next", Action::Nav(Nav::Down), "Down j", ""),
-        row("page-up", Action::Nav(Nav::PageUp), "b", ""),
-        row("page-down", Action::Nav(Nav::PageDown), "Space", ""),
-        row("top", Action::Top, "Home g", ""),
-        row("bottom", Action::Bottom, "End G", ""),
-        row("next-hunk", Action::Card(CardKey::NextHunk), "] Alt+Down", ""),
-        row("previous-hunk", Action::Card(CardKey::PreviousHunk), "[ Alt+Up", ""),
-        row("find-open", Action::Find(FindKey::Open), "/ Ctrl+F", "pager: find"),
-        row("find-next", Action::Find(FindKey::Next), "n", "pager: next match"),
-        row("find-previous", Action::Find(FindKey::Previous), "N", ""),
-        row("close", Action::Card(CardKey::Whole), "v q", "pager: back"),
-    ]),
-    at(Context::Pick, HelpGroup::Work).rows(&[
-        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
-        row("next", Action::Nav(Nav::Down), "Down Ctrl+N Ctrl+R", ""),
-        row("narrow", Action::Pick(PickKey::Narrow), "Tab Ctrl+S", "lists: folder / all"),
-        row("accept", Action::Pick(PickKey::Accept), "Enter", ""),
-        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
-    ]),
-    at(Context::Servers, HelpGroup::Work).rows(&[
-        row("previous", Action::Nav(Nav::Up), "Up k", ""),
-        row("next", Action::Nav(Nav::Down), "Down j", ""),
-        row("switch", Action::Servers(ServersKey::Switch), "Space", ""),
-        row("open", Action::Servers(ServersKey::Open), "Enter", ""),
-        row("reconnect", Action::Servers(ServersKey::Reconnect), "r", ""),
-        row("login", Action::Servers(ServersKey::Login), "l", ""),
-        row("close", Action::Servers(ServersKey::Close), "q", ""),
-    ]),
-    at(Context::Login, HelpGroup::Work).rows(&[
-        row("next", Action::Login(LoginKey::Next), "Enter", ""),
-        row("turn", Action::Login(LoginKey::Turn), "Tab Shift+Tab Up Down", "login: other field"),
-        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
-    ]),
-    at(Context::Help, HelpGroup::Read).rows(&[
-        row("escape", Action::Escape, "Esc Ctrl+C", "").way_out(),
-        row("all", Action::InHelp(HelpKey::All), "?", ""),
-        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
-        row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
-        row("run", Action::InHelp(HelpKey::Run), "Enter", ""),
-        row("erase", Action::InHelp(HelpKey::Erase), "Backspace Ctrl+H", ""),
-        row("clear", Action::InHelp(HelpKey::Clear), "Ctrl+U", ""),
     ]),
 ];

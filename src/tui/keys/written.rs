@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_help_shows_can_be_written() {
-        for binding in super::super::rows() {
+        for binding in crate::tui::panel::KEY_TABLE.rows() {
             for key in &binding.keys {
                 assert_eq!(parse_key(&key.to_string()), Ok(*key), "{key}");
             }

@@ -6,8 +6,8 @@
 use super::{PanelContext, PanelEffect, PanelState, Screen};
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::keys::{
-    Action, Binding, BindingRow, CHOOSE, CardKey, Context, HelpGroup, HelpKey, KeyProtection, Keymap,
-    Letters, Nav, StatusHint,
+    Action, Binding, BindingRow, CHOOSE, CardKey, Context, HelpGroup, KeyProtection, Keymap, Letters, Nav,
+    PanelContextRow, PanelKeys, StatusHint, at, row,
 };
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
@@ -17,7 +17,7 @@ const TWO_COLUMNS: usize = 76;
 const THREE_COLUMNS: usize = 120;
 
 /// The width of the keys' names, in columns and in the filtered list.
-const KEYS: usize = 13;
+const KEY_NAMES: usize = 13;
 const LISTED_KEYS: usize = 18;
 
 /// The width of a key's description; the key table's tests check the longest one.
@@ -38,20 +38,50 @@ const STARTS: [(&str, &str); 4] = [
 const NOTE: &str = "Letters are keys only where no text is typed. A card ignores keys for its first half second, and \
                     Enter, Space and Esc never approve.";
 
+const CONTEXT: Context = Context::Panel(&HELP_KEYS);
+static HELP_KEYS: PanelContextRow = PanelContextRow {
+    name: "help",
+    about: "in the list of keys",
+    letters: Letters::AreText,
+    layer: &[Context::Panel(&HELP_KEYS), Context::Global],
+};
+
+/// Lists all keys; once they are listed, closes the list.
+const ALL: Action = Action::Panel("all");
+/// Executes the action of the marked key.
+const RUN: Action = Action::Panel("run");
+/// Removes the last character of the filter.
+const ERASE: Action = Action::Panel("erase");
+/// Clears the filter.
+const CLEAR: Action = Action::Panel("clear");
+
+pub const KEYS: PanelKeys = PanelKeys {
+    contexts: &[CONTEXT],
+    sections: &[at(CONTEXT, HelpGroup::Read).rows(&[
+        row("escape", Action::Escape, "Esc Ctrl+C", "").way_out(),
+        row("all", ALL, "?", ""),
+        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
+        row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
+        row("run", RUN, "Enter", ""),
+        row("erase", ERASE, "Backspace Ctrl+H", ""),
+        row("clear", CLEAR, "Ctrl+U", ""),
+    ])],
+};
+
 const LISTED: &[StatusHint] = &[
-    (Context::Help, &[], "type to filter"),
+    (CONTEXT, &[], "type to filter"),
     (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
     (Context::Global, &[Action::Escape], " close"),
 ];
 const HERE: &[StatusHint] = &[
-    (Context::Help, &[Action::InHelp(HelpKey::All)], " all keys"),
-    (Context::Help, &[], "type to filter"),
+    (CONTEXT, &[ALL], " all keys"),
+    (CONTEXT, &[], "type to filter"),
     (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
     (Context::Global, &[Action::Escape], " close"),
 ];
 const FILTERED: &[StatusHint] = &[
-    (Context::Help, CHOOSE, " choose"),
-    (Context::Help, &[Action::InHelp(HelpKey::Run)], " run"),
+    (CONTEXT, CHOOSE, " choose"),
+    (CONTEXT, &[RUN], " run"),
     (Context::Global, &[Action::Escape], " all keys"),
 ];
 
@@ -109,18 +139,20 @@ impl HelpArea {
 
 impl PanelState for Help {
     fn context(&self) -> Context {
-        Context::Help
+        CONTEXT
     }
 
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         match action {
-            Action::InHelp(HelpKey::Run) => return Some(self.run(cx)),
-            Action::InHelp(HelpKey::Erase) => self.widen(),
+            RUN => return Some(self.run(cx)),
+            ERASE => self.widen(),
             Action::Escape if self.filter.is_empty() => return Some(PanelEffect::Close),
             // The filter goes first, then the list.
-            Action::InHelp(HelpKey::Clear) | Action::Escape => *self = Self::here(self.here),
-            Action::InHelp(HelpKey::All) if self.here.is_empty() => return Some(PanelEffect::Close),
-            Action::InHelp(HelpKey::All) => *self = Self::default(),
+            CLEAR | Action::Escape => *self = Self::here(self.here),
+            ALL if self.here.is_empty() => {
+                return Some(PanelEffect::Close);
+            }
+            ALL => *self = Self::default(),
             Action::Nav(nav) => self.navigate(nav, &cx.screen),
             _ => return None,
         }
@@ -241,7 +273,7 @@ impl Help {
         if left.is_empty() {
             return vec![Line::of("no matching key", Role::Dim)];
         }
-        let keys = if area.columns == 1 { KEYS } else { LISTED_KEYS };
+        let keys = if area.columns == 1 { KEY_NAMES } else { LISTED_KEYS };
         let words_at = keys + 3;
         let line = |(at, row): (usize, &&BindingRow)| {
             let mark = if at == self.marked { glyphs.folded } else { " " };
@@ -365,7 +397,7 @@ fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
     listed.iter_mut().for_each(|(_, rows)| rows.sort_by_key(|row| !own(row)));
     listed.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.iter().filter(|row| own(row)).count()));
     let lines = |(group, rows): (HelpGroup, Vec<&BindingRow>)| {
-        let rows = rows.into_iter().map(|row| row_of(&names(row, KEYS), &row.binding.words()));
+        let rows = rows.into_iter().map(|row| row_of(&names(row, KEY_NAMES), &row.binding.words()));
         std::iter::once(Line::of(group.title(), Role::Heading)).chain(rows).collect()
     };
     let mut groups: Vec<Vec<Line>> = listed.into_iter().map(lines).collect();
@@ -391,7 +423,7 @@ fn is_numbered(row: &BindingRow) -> bool {
 
 fn row_of(keys: &str, words: &str) -> Line {
     let mut line = Line::of(keys, Role::Key);
-    line.pad_to(KEYS + 1);
+    line.pad_to(KEY_NAMES + 1);
     line.with(words, Role::Text)
 }
 

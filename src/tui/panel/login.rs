@@ -13,7 +13,10 @@ use crate::frontend::protocol::{
 use crate::stdx::text::sanitize_line;
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::composer::{Editor, Rows};
-use crate::tui::keys::{Action, Context, Keymap, LoginKey, Nav, StatusHint, TextEdit};
+use crate::tui::keys::{
+    Action, Context, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys, StatusHint, TextEdit, at,
+    row,
+};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -29,10 +32,29 @@ const INSET: usize = 2;
 /// Most stars drawn, so that the length of a long key is not shown.
 const STARS: usize = 24;
 
-const LOGIN: &[StatusHint] = &[
-    (Context::Login, &[Action::Login(LoginKey::Next)], " continue"),
-    (Context::Global, &[Action::Escape], " back"),
-];
+const CONTEXT: Context = Context::Panel(&LOGIN_KEYS);
+static LOGIN_KEYS: PanelContextRow = PanelContextRow {
+    name: "login",
+    about: "while setting up a service",
+    letters: Letters::AreText,
+    layer: &[Context::Panel(&LOGIN_KEYS), Context::Text, Context::Global],
+};
+
+/// Goes to the next field; after the last one tries the service.
+const NEXT: Action = Action::Panel("next");
+const TURN: Action = Action::Panel("turn");
+
+pub const KEYS: PanelKeys = PanelKeys {
+    contexts: &[CONTEXT],
+    sections: &[at(CONTEXT, HelpGroup::Work).rows(&[
+        row("next", NEXT, "Enter", ""),
+        row("turn", TURN, "Tab Shift+Tab Up Down", "login: other field"),
+        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
+    ])],
+};
+
+const LOGIN: &[StatusHint] =
+    &[(CONTEXT, &[NEXT], " continue"), (Context::Global, &[Action::Escape], " back")];
 const TRYING: &[StatusHint] = &[(Context::Global, &[Action::Escape], " back")];
 
 /// The form of one service.
@@ -106,7 +128,7 @@ impl MaskedKey {
 
 impl PanelState for Login {
     fn context(&self) -> Context {
-        Context::Login
+        CONTEXT
     }
 
     fn opened(&mut self, cx: &mut PanelContext<'_>) {
@@ -118,7 +140,8 @@ impl PanelState for Login {
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         match action {
             Action::Escape => return Some(PanelEffect::Replace(Panel::Pick(self.list.clone()))),
-            Action::Login(key) => self.turn(key, cx),
+            NEXT => self.go_on(cx),
+            TURN => self.turn(),
             Action::Edit(edit) => self.edit(edit),
             Action::Move(to) if self.stage == LoginStage::Address => {
                 self.address.step(to, cx.screen.columns);
@@ -259,27 +282,31 @@ impl Login {
         self.service.key != LoginNeed::Known
     }
 
-    fn turn(&mut self, key: LoginKey, cx: &mut PanelContext<'_>) {
-        match (key, self.stage) {
+    /// Goes on from the field, or tries the service.
+    fn go_on(&mut self, cx: &mut PanelContext<'_>) {
+        match self.stage {
             // The consent has a key of its own.
-            (_, LoginStage::Trying | LoginStage::Consent) => {}
-            (LoginKey::Turn, LoginStage::Address) if self.has_key() => self.stage = LoginStage::Key,
-            (LoginKey::Turn, LoginStage::Key) if self.has_address() => self.stage = LoginStage::Address,
-            (LoginKey::Turn, LoginStage::Address | LoginStage::Key) => {}
-            (LoginKey::Next, LoginStage::Address | LoginStage::Key) if self.wrong_address().is_some() => {
+            LoginStage::Trying | LoginStage::Consent => {}
+            LoginStage::Address | LoginStage::Key if self.wrong_address().is_some() => {
                 self.trouble = self.wrong_address();
                 self.stage = LoginStage::Address;
             }
-            (LoginKey::Next, LoginStage::Address) if self.has_key() => {
+            LoginStage::Address if self.has_key() => {
                 self.trouble = None;
                 self.stage = LoginStage::Key;
             }
-            (LoginKey::Next, LoginStage::Key)
-                if self.key.is_empty() && self.service.key == LoginNeed::Needed =>
-            {
+            LoginStage::Key if self.key.is_empty() && self.service.key == LoginNeed::Needed => {
                 self.trouble = Some("A key is needed; paste it here.".to_owned());
             }
-            (LoginKey::Next, LoginStage::Address | LoginStage::Key) => self.send(Consent::NotAsked, cx),
+            LoginStage::Address | LoginStage::Key => self.send(Consent::NotAsked, cx),
+        }
+    }
+
+    fn turn(&mut self) {
+        match self.stage {
+            LoginStage::Address if self.has_key() => self.stage = LoginStage::Key,
+            LoginStage::Key if self.has_address() => self.stage = LoginStage::Address,
+            LoginStage::Address | LoginStage::Key | LoginStage::Trying | LoginStage::Consent => {}
         }
     }
 
@@ -332,8 +359,8 @@ impl Login {
     }
 
     fn keys(&self, keymap: &Keymap) -> String {
-        let next = keymap.shown(Context::Login, Action::Login(LoginKey::Next));
-        let turn = keymap.shown(Context::Login, Action::Login(LoginKey::Turn));
+        let next = keymap.shown(CONTEXT, NEXT);
+        let turn = keymap.shown(CONTEXT, TURN);
         let back = keymap.shown(Context::Global, Action::Escape);
         match self.stage {
             LoginStage::Trying => format!("{back} back"),

@@ -1,8 +1,8 @@
 //! Panels over the transcript: at most one, which has the keys.
 //!
-//! Each panel has a file with its state, keys, drawing and hints, behind [`PanelState`]. A new panel needs a file, a
-//! variant with its two arms below, and rows in the table of keys. A panel changes itself, the dialogue and the status
-//! line, and returns other effects as [`PanelEffect`].
+//! Each panel has a file with its state, keys, drawing and hints, behind [`PanelState`]. A new panel needs a file, and
+//! its variant and keys below. A panel changes itself, the dialogue and the status line, and returns other effects as
+//! [`PanelEffect`].
 
 mod help;
 mod inbox;
@@ -11,6 +11,8 @@ mod pager;
 mod pick;
 mod screen;
 mod servers;
+
+use std::sync::LazyLock;
 
 pub use self::help::Help;
 pub use self::inbox::Inbox;
@@ -22,7 +24,7 @@ pub use self::servers::ToolServers;
 use super::batch::Question;
 use super::cards::Cards;
 use super::composer::Editor;
-use super::keys::{Action, Context, Keymap, Nav};
+use super::keys::{Action, Context, KeyTable, Keymap, Nav};
 use super::line::Line;
 use crate::approval::RequestId;
 use crate::frontend::protocol::{ClientQuery, QueryAnswer, ServerMessage};
@@ -42,6 +44,17 @@ pub enum Panel {
     /// Requests of this session on the whole pane.
     Pager(Box<Pager>),
     Servers(Box<ToolServers>),
+}
+
+/// The table of keys, with those of all panels in the order of lists.
+pub static KEY_TABLE: LazyLock<KeyTable> = LazyLock::new(|| {
+    KeyTable::with(&[inbox::KEYS, pager::KEYS, pick::KEYS, servers::KEYS, login::KEYS, help::KEYS])
+});
+
+impl Default for Keymap {
+    fn default() -> Self {
+        Self::of(&KEY_TABLE)
+    }
 }
 
 /// The effect of a panel's action.

@@ -11,7 +11,10 @@ use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
 use crate::tui::cells::card::{Room, fitting, heading, lay_out, size};
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::find::{Piece, Query};
-use crate::tui::keys::{Action, CardKey, Context, FindKey, Keymap, Nav, StatusHint};
+use crate::tui::keys::{
+    Action, CardKey, Context, FindKey, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys,
+    StatusHint, at, row,
+};
 use crate::tui::line::{Line, TextStyle};
 use crate::tui::list::{ApprovalOutcome, OpenRequest, approve};
 use crate::tui::theme::Role;
@@ -22,11 +25,39 @@ const EDGES: usize = 2;
 /// Cells at both sides of a line.
 const SIDES: usize = 2;
 
+const CONTEXT: Context = Context::Panel(&PAGER_KEYS);
+static PAGER_KEYS: PanelContextRow = PanelContextRow {
+    name: "pager",
+    about: "in the pager",
+    letters: Letters::AreKeys,
+    layer: &[Context::Panel(&PAGER_KEYS), Context::Global],
+};
+
+pub const KEYS: PanelKeys = PanelKeys {
+    contexts: &[CONTEXT],
+    sections: &[at(CONTEXT, HelpGroup::Decide).rows(&[
+        row("yes", Action::Card(CardKey::Yes), "y", "").approves(),
+        row("yes-unread", Action::Card(CardKey::YesUnread), "Y", "").approves(),
+        row("previous", Action::Nav(Nav::Up), "Up k", ""),
+        row("next", Action::Nav(Nav::Down), "Down j", ""),
+        row("page-up", Action::Nav(Nav::PageUp), "b", ""),
+        row("page-down", Action::Nav(Nav::PageDown), "Space", ""),
+        row("top", Action::Top, "Home g", ""),
+        row("bottom", Action::Bottom, "End G", ""),
+        row("next-hunk", Action::Card(CardKey::NextHunk), "] Alt+Down", ""),
+        row("previous-hunk", Action::Card(CardKey::PreviousHunk), "[ Alt+Up", ""),
+        row("find-open", Action::Find(FindKey::Open), "/ Ctrl+F", "pager: find"),
+        row("find-next", Action::Find(FindKey::Next), "n", "pager: next match"),
+        row("find-previous", Action::Find(FindKey::Previous), "N", ""),
+        row("close", Action::Card(CardKey::Whole), "v q", "pager: back"),
+    ])],
+};
+
 const PAGING: &[StatusHint] = &[
     (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
-    (Context::Pager, &[Action::Bottom], " end"),
-    (Context::Pager, &[Action::Card(CardKey::NextHunk), Action::Card(CardKey::PreviousHunk)], " hunks"),
-    (Context::Pager, &[Action::Find(FindKey::Open)], " find"),
+    (CONTEXT, &[Action::Bottom], " end"),
+    (CONTEXT, &[Action::Card(CardKey::NextHunk), Action::Card(CardKey::PreviousHunk)], " hunks"),
+    (CONTEXT, &[Action::Find(FindKey::Open)], " find"),
     (Context::Global, &[Action::Escape], " back"),
 ];
 const SEARCHING: &[StatusHint] =
@@ -187,7 +218,7 @@ impl Pager {
                 Line::of("/", Role::Key).joined(Rows::of(&search.editor, room).line(&search.editor, 0))
             }
             Some(_) | None if screen.approved_once => {
-                let keys = [(Context::Pager, Action::Card(CardKey::Yes), "again to approve")];
+                let keys = [(CONTEXT, Action::Card(CardKey::Yes), "again to approve")];
                 Line::of(screen.keymap.told("HIGH", &keys), Role::High)
             }
             Some(_) | None => match &self.advice {
@@ -204,13 +235,13 @@ impl Pager {
             (all, count) if all == count => format!("yes to all {count}"),
             (_, count) => format!("yes to {count}, not HIGH or {}", screen.context.glyphs.taint),
         };
-        let on = |key, words| (Context::Pager, Action::Card(key), words);
+        let on = |key, words| (CONTEXT, Action::Card(key), words);
         let mut keys = screen.keymap.hints(&[on(CardKey::Yes, yes.as_str())]);
         if self.page.may_be_unread && self.page.unseen > 0 {
             keys.extend(screen.keymap.hints(&[on(CardKey::YesUnread, "yes, unread")]));
         }
         keys.extend(screen.keymap.hints(&[
-            (Context::Pager, Action::Find(FindKey::Open), "find"),
+            (CONTEXT, Action::Find(FindKey::Open), "find"),
             (Context::Global, Action::Escape, "back"),
         ]));
         fitting(keys, screen.context.glyphs.dot, room)
@@ -223,14 +254,14 @@ fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
     }
     let mut keys = vec![(Context::Global, Action::Nav(Nav::PageDown), "shows more")];
     if card.may_be_unread() {
-        keys.push((Context::Pager, Action::Card(CardKey::YesUnread), "approves it unread"));
+        keys.push((CONTEXT, Action::Card(CardKey::YesUnread), "approves it unread"));
     }
     keymap.told("part of it is still unread", &keys)
 }
 
 impl PanelState for Pager {
     fn context(&self) -> Context {
-        if self.is_written() { Context::Find } else { Context::Pager }
+        if self.is_written() { Context::Find } else { CONTEXT }
     }
 
     fn question(&self) -> Question {

@@ -9,7 +9,9 @@ use crate::frontend::protocol::{
 use crate::tool::mcp::ListedTool;
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::completion::window;
-use crate::tui::keys::{Action, CHOOSE, Context, Keymap, ServersKey, StatusHint};
+use crate::tui::keys::{
+    Action, CHOOSE, Context, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys, StatusHint, at, row,
+};
 use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -22,12 +24,41 @@ const ROOMY: usize = 80;
 /// The most lines of one fact.
 const FACT: usize = 3;
 
+const CONTEXT: Context = Context::Panel(&SERVERS_KEYS);
+static SERVERS_KEYS: PanelContextRow = PanelContextRow {
+    name: "servers",
+    about: "in the list of tool servers",
+    letters: Letters::AreKeys,
+    layer: &[Context::Panel(&SERVERS_KEYS), Context::Global],
+};
+
+/// Switches a server, or one of its tools, on or off.
+const SWITCH: Action = Action::Panel("switch");
+/// Shows the tools of a server, or hides them.
+const OPEN: Action = Action::Panel("open");
+const RECONNECT: Action = Action::Panel("reconnect");
+const LOGIN: Action = Action::Panel("login");
+const CLOSE: Action = Action::Panel("close");
+
+pub const KEYS: PanelKeys = PanelKeys {
+    contexts: &[CONTEXT],
+    sections: &[at(CONTEXT, HelpGroup::Work).rows(&[
+        row("previous", Action::Nav(Nav::Up), "Up k", ""),
+        row("next", Action::Nav(Nav::Down), "Down j", ""),
+        row("switch", SWITCH, "Space", ""),
+        row("open", OPEN, "Enter", ""),
+        row("reconnect", RECONNECT, "r", ""),
+        row("login", LOGIN, "l", ""),
+        row("close", CLOSE, "q", ""),
+    ])],
+};
+
 const HINTS: &[StatusHint] = &[
-    (Context::Servers, CHOOSE, " choose"),
-    (Context::Servers, &[Action::Servers(ServersKey::Switch)], " on, off"),
-    (Context::Servers, &[Action::Servers(ServersKey::Open)], " tools"),
-    (Context::Servers, &[Action::Servers(ServersKey::Reconnect)], " reconnect"),
-    (Context::Servers, &[Action::Servers(ServersKey::Login)], " log in"),
+    (CONTEXT, CHOOSE, " choose"),
+    (CONTEXT, &[SWITCH], " on, off"),
+    (CONTEXT, &[OPEN], " tools"),
+    (CONTEXT, &[RECONNECT], " reconnect"),
+    (CONTEXT, &[LOGIN], " log in"),
     (Context::Global, &[Action::Escape], " close"),
 ];
 
@@ -125,7 +156,7 @@ impl ToolServers {
                 self.advice = format!("too long to be shown here; `co mcp enable {name}` shows it");
                 return;
             }
-            let key = cx.screen.keymap.shown(Context::Servers, Action::Servers(ServersKey::Switch));
+            let key = cx.screen.keymap.shown(CONTEXT, SWITCH);
             self.advice = format!("this project wants to use {name} as shown: {key} again agrees");
             (self.open, self.asked) = (Some(name), content);
             return;
@@ -191,23 +222,25 @@ impl ToolServers {
 
 impl PanelState for ToolServers {
     fn context(&self) -> Context {
-        Context::Servers
+        CONTEXT
     }
 
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect> {
         let page = (cx.screen.rows / 2).max(1);
         self.advice.clear();
         match action {
-            Action::Escape | Action::Servers(ServersKey::Close) => return Some(PanelEffect::Close),
+            Action::Escape | CLOSE => {
+                return Some(PanelEffect::Close);
+            }
             Action::Nav(nav) => self.go(nav.row(self.at(), page)),
-            Action::Servers(ServersKey::Switch) => self.switch(cx),
-            Action::Servers(ServersKey::Open) => self.turn_open(),
-            Action::Servers(ServersKey::Reconnect) => {
+            SWITCH => self.switch(cx),
+            OPEN => self.turn_open(),
+            RECONNECT => {
                 let name = self.chosen.server.clone();
                 self.advice = format!("connecting {name}…");
                 cx.send(ClientRequest::Server(ServerChange::Reconnect { name }));
             }
-            Action::Servers(ServersKey::Login) => {
+            LOGIN => {
                 // The address to log in at is shown in the transcript.
                 cx.send(ClientRequest::Server(ServerChange::Login { name: self.chosen.server.clone() }));
                 return Some(PanelEffect::Close);

@@ -132,12 +132,6 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
         ListKey::Edit => form::open(model),
         ListKey::Rule => rule::open(model, RuleScope::Project, cmds),
         ListKey::Yes => yes(model, cmds),
-        ListKey::Later
-        | ListKey::Resume
-        | ListKey::OpenSession
-        | ListKey::Filter
-        | ListKey::Filtered
-        | ListKey::Narrow => {}
     }
 }
 

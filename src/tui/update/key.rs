@@ -143,13 +143,8 @@ fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
 
 /// Whether this key is ignored because it would decide something that was shown only a moment ago.
 fn is_guarded(model: &Model, key: Option<&Binding>) -> bool {
-    let decides = key.is_some_and(|key| {
-        if let Action::List(action) = key.action {
-            action.decides()
-        } else {
-            key.protection == KeyProtection::Approves
-        }
-    });
+    let decides =
+        key.is_some_and(|key| matches!(key.protection, KeyProtection::Decides | KeyProtection::Approves));
     decides && model.dialogue.subject() == Some(&Question::Inbox) && !model.dialogue.is_armed(model.now_ms)
 }
 
@@ -304,7 +299,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Find(key) => find::keys::act(model, key),
         Action::Select(key) => select::act(model, key, cmds),
         // Handled by the panel.
-        Action::Pick(_) | Action::Servers(_) | Action::Login(_) | Action::InHelp(_) => {}
+        Action::Panel(_) => {}
         Action::PickModel => cmds.push(Cmd::Send(ClientRequest::PickModel)),
         Action::SearchHistory => panel::search(model, cmds),
         Action::Stash => send::stash(model),

@@ -4,7 +4,7 @@ use co::config::{Source, TableEntry};
 use co::frontend::protocol::{ClientQuery, ClientRequest, QueryAnswer, ServerMessage};
 use co::tool::Risk;
 use co::tui::keys::Keymap;
-use co::tui::panel::Panel;
+use co::tui::panel::{KEY_TABLE, Panel};
 
 use crate::tui::inbox::lines;
 use crate::tui::kit::{Screen, at_all_sizes, diff_request, shell_request};
@@ -18,7 +18,7 @@ fn rebound(screen: Screen, keys: &[(&str, &[&str])]) -> Screen {
     };
     let entries: Vec<TableEntry> = keys.iter().map(entry).map(set).collect();
     let mut screen = screen;
-    let (keymap, problems) = Keymap::with(&entries);
+    let (keymap, problems) = Keymap::with(&KEY_TABLE, &entries);
     assert_eq!(problems, Vec::new());
     screen.model.keymap = keymap;
     screen

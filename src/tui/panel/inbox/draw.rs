@@ -3,7 +3,7 @@
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
-use super::{APPROVED, Inbox, InboxRow, LoadState};
+use super::{APPROVED, CONTEXT, FILTER_CONTEXT, FILTERED, Inbox, InboxRow, LATER, LoadState, RESUME};
 use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
 use crate::stdx::text::{one_line_summary, short_path};
@@ -200,7 +200,7 @@ impl InboxTable {
         let cells = AGE + self.expires;
         let text = match (word, line.state) {
             (Some(APPROVED), _) => {
-                let key = keymap.shown(Context::Inbox, Action::List(ListKey::Resume));
+                let key = keymap.shown(CONTEXT, RESUME);
                 return Line::of(format!("{APPROVED}, {key} resumes"), Role::Ok);
             }
             (Some(word), _) => return Line::of(format!("{:>cells$}", format!("{word}…")), Role::Waiting),
@@ -251,10 +251,9 @@ fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
     let escape = |words| (Context::Global, Action::Escape, words);
     let wanted = match &inbox.list.stage {
         ListStage::Reason { .. } => reason_keys(keymap),
-        ListStage::Filtering => keymap.hints(&[
-            (Context::InboxFilter, Action::List(ListKey::Filtered), "back to the list"),
-            escape("whole"),
-        ]),
+        ListStage::Filtering => {
+            keymap.hints(&[(FILTER_CONTEXT, FILTERED, "back to the list"), escape("whole")])
+        }
         ListStage::Choosing if inbox.rows.is_empty() => keymap.hints(&[escape("close")]),
         ListStage::Choosing => deciding(screen, inbox),
     };
@@ -264,7 +263,7 @@ fn keys(screen: &Screen<'_>, inbox: &Inbox, room: usize) -> Line {
 
 fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
     let on = |key, words| (Context::Batch, Action::List(key), words);
-    let mut wanted = vec![(Context::Inbox, Action::List(ListKey::Later), "later"), on(ListKey::Mark, "mark")];
+    let mut wanted = vec![(CONTEXT, LATER, "later"), on(ListKey::Mark, "mark")];
     if !inbox.is_whole {
         wanted.extend([on(ListKey::Open, "whole"), on(ListKey::MarkLow, "low")]);
     }

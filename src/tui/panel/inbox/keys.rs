@@ -7,7 +7,10 @@ use std::collections::HashSet;
 
 use super::details::Detail;
 use super::shape::{DetailPlace, InboxShape};
-use super::{Inbox, InboxRow, LoadState, draw};
+use super::{
+    CONTEXT, FILTER, FILTER_CONTEXT, FILTERED, Inbox, InboxRow, LATER, LoadState, NARROW, OPEN_SESSION,
+    RESUME, draw,
+};
 use crate::approval::{Approval, RequestId};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage};
 use crate::store::RequestState;
@@ -22,15 +25,15 @@ use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows, REASON_HINTS};
 use crate::tui::panel::{PanelContext, PanelEffect, PanelState, Screen};
 
 const INBOX_FILTER: &[StatusHint] = &[
-    (Context::InboxFilter, &[], "text of the request, its tool, risk or session"),
-    (Context::InboxFilter, &[Action::List(ListKey::Filtered)], " back to the list"),
+    (FILTER_CONTEXT, &[], "text of the request, its tool, risk or session"),
+    (FILTER_CONTEXT, &[FILTERED], " back to the list"),
 ];
 
 impl PanelState for Inbox {
     fn context(&self) -> Context {
         match self.list.stage {
-            ListStage::Choosing => Context::Inbox,
-            ListStage::Filtering => Context::InboxFilter,
+            ListStage::Choosing => CONTEXT,
+            ListStage::Filtering => FILTER_CONTEXT,
             ListStage::Reason { .. } => Context::Reason,
         }
     }
@@ -50,6 +53,7 @@ impl PanelState for Inbox {
             Action::Help => {}
             Action::Escape => return Some(self.escape(cx)),
             Action::List(key) => return Some(self.list_key(key, cx)),
+            Action::Panel(_) => return Some(self.own_key(action, cx)),
             Action::Card(CardKey::SendNo) => {
                 if let Some((no, of)) = self.list.take_no() {
                     self.decide(&of, no, "no", cx);
@@ -143,10 +147,10 @@ impl PanelState for Inbox {
             ListStage::Choosing if self.lines.is_empty() => String::new(),
             ListStage::Choosing => keymap.status(&[
                 (Context::Batch, CHOOSE, " choose"),
-                (Context::Inbox, &[Action::List(ListKey::Filter)], " filter"),
-                (Context::Inbox, &[Action::List(ListKey::Narrow)], narrow),
-                (Context::Inbox, &[Action::List(ListKey::Resume)], " resume"),
-                (Context::Inbox, &[Action::List(ListKey::OpenSession)], " open session"),
+                (CONTEXT, &[FILTER], " filter"),
+                (CONTEXT, &[NARROW], narrow),
+                (CONTEXT, &[RESUME], " resume"),
+                (CONTEXT, &[OPEN_SESSION], " open session"),
             ]),
         }
     }
@@ -168,17 +172,27 @@ impl Inbox {
             ListKey::MarkMost => self.list.mark_all(&self.open_rows().0, Risk::Medium, cx.screen.keymap),
             ListKey::No => self.list.refuse(self.open_rows()),
             ListKey::Yes => self.yes(cx),
-            ListKey::Later => self.later(cx),
             ListKey::Open | ListKey::Edit => return self.look_at(cx),
             ListKey::Whole => self.is_whole = !self.is_whole,
             ListKey::Why => self.fold(|card| card.why = card.why.turned()),
-            ListKey::Resume => self.resume(cx),
-            ListKey::OpenSession => return self.open_session(cx),
-            ListKey::Filter => self.list.stage = ListStage::Filtering,
-            ListKey::Filtered => self.list.stage = ListStage::Choosing,
-            ListKey::Narrow => self.turn_scope(),
             // A rule is written at the card of a request.
             ListKey::Rule => {}
+        }
+        self.follow(cx);
+        PanelEffect::Stay
+    }
+
+    fn own_key(&mut self, action: Action, cx: &mut PanelContext<'_>) -> PanelEffect {
+        cx.dialogue.withdraw();
+        self.list.advice = None;
+        match action {
+            LATER => self.later(cx),
+            RESUME => self.resume(cx),
+            OPEN_SESSION => return self.open_session(cx),
+            FILTER => self.list.stage = ListStage::Filtering,
+            FILTERED => self.list.stage = ListStage::Choosing,
+            NARROW => self.turn_scope(),
+            _ => {}
         }
         self.follow(cx);
         PanelEffect::Stay
@@ -237,7 +251,7 @@ impl Inbox {
     fn resumable(&self, ids: &[RequestId], keymap: &Keymap) -> Option<String> {
         let is_closed = |line: &&InboxLine| ids.contains(&line.id) && line.holder == Holder::Nobody;
         self.lines.iter().find(is_closed)?;
-        let resume = [(Context::Inbox, Action::List(ListKey::Resume), "resumes it now")];
+        let resume = [(CONTEXT, RESUME, "resumes it now")];
         Some(keymap.told("approved; its session is not open anywhere", &resume))
     }
 

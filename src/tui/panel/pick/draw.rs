@@ -1,13 +1,13 @@
 //! Draws the lists to pick from.
 
-use super::{List, Picker, Preview, Purpose};
+use super::{ACCEPT, CONTEXT, List, NARROW, Picker, Preview, Purpose};
 use crate::frontend::protocol::{LoginReason, SessionLine};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tui::bordered_box::{BorderedBox, column};
 use crate::tui::completion::window;
 use crate::tui::composer::Rows;
 use crate::tui::fuzzy::{MatchMode, Query, marked};
-use crate::tui::keys::{Action, Context, PickKey};
+use crate::tui::keys::{Action, Context};
 use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
 use crate::tui::panel::Screen;
 use crate::tui::theme::{Glyphs, Role};
@@ -80,7 +80,7 @@ pub fn cursor(screen: &Screen<'_>, pick: &Picker) -> (usize, usize) {
 }
 
 fn keys(screen: &Screen<'_>, pick: &Picker) -> String {
-    let accept = screen.keymap.shown(Context::Pick, Action::Pick(PickKey::Accept));
+    let accept = screen.keymap.shown(CONTEXT, ACCEPT);
     let escape = screen.keymap.shown(Context::Global, Action::Escape);
     let (accepts, escapes) = match pick.list {
         List::Earlier(_) | List::Models { .. } => ("select", ""),
@@ -182,8 +182,8 @@ fn nothing(screen: &Screen<'_>, pick: &Picker) -> String {
         (List::Models { purpose: Purpose::Switch, .. }, ..) => "None matches; Enter asks the service for it.",
         (_, _, false) => "No matches.",
         (_, _, true) => {
-            let narrow = Action::Pick(PickKey::Narrow);
-            let elsewhere = screen.keymap.around("; ", Context::Pick, narrow, " searches everywhere");
+            let narrow = NARROW;
+            let elsewhere = screen.keymap.around("; ", CONTEXT, narrow, " searches everywhere");
             return format!("No matches in this folder{elsewhere}.");
         }
     };

@@ -18,33 +18,55 @@ use crate::history::SessionId;
 use crate::tui::cells::RenderContext;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{MatchMode, Query};
-use crate::tui::keys::{Action, CHOOSE, Context, Keymap, PickKey, StatusHint};
+use crate::tui::keys::{
+    Action, CHOOSE, Context, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys, StatusHint, at, row,
+};
 use crate::tui::line::Line;
 
 /// Bytes of an entry that are matched.
 const MOST_MATCHED: usize = 4 * 1024;
 
+const CONTEXT: Context = Context::Panel(&PICK_KEYS);
+static PICK_KEYS: PanelContextRow = PanelContextRow {
+    name: "pick",
+    about: "in a picker",
+    letters: Letters::AreText,
+    layer: &[Context::Panel(&PICK_KEYS), Context::Text, Context::Global],
+};
+
+/// Switches between this folder and everything.
+const NARROW: Action = Action::Panel("narrow");
+const ACCEPT: Action = Action::Panel("accept");
+
+pub const KEYS: PanelKeys = PanelKeys {
+    contexts: &[CONTEXT],
+    sections: &[at(CONTEXT, HelpGroup::Work).rows(&[
+        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
+        row("next", Action::Nav(Nav::Down), "Down Ctrl+N Ctrl+R", ""),
+        row("narrow", NARROW, "Tab Ctrl+S", "lists: folder / all"),
+        row("accept", ACCEPT, "Enter", ""),
+        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
+    ])],
+};
+
 const EARLIER: &[StatusHint] = &[
-    (Context::Pick, &[], "type to search"),
-    (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
-    (Context::Pick, CHOOSE, " choose"),
+    (CONTEXT, &[], "type to search"),
+    (CONTEXT, &[NARROW], " this folder / all"),
+    (CONTEXT, CHOOSE, " choose"),
 ];
 const SESSIONS: &[StatusHint] = &[
-    (Context::Pick, &[], "type to search"),
-    (Context::Pick, &[Action::Pick(PickKey::Narrow)], " this folder / all"),
-    (Context::Pick, &[Action::Pick(PickKey::Accept)], " open"),
+    (CONTEXT, &[], "type to search"),
+    (CONTEXT, &[NARROW], " this folder / all"),
+    (CONTEXT, &[ACCEPT], " open"),
 ];
 const SERVICES: &[StatusHint] = &[
-    (Context::Pick, &[], "type to search"),
-    (Context::Pick, CHOOSE, " choose"),
-    (Context::Pick, &[Action::Pick(PickKey::Accept)], " set up"),
+    (CONTEXT, &[], "type to search"),
+    (CONTEXT, CHOOSE, " choose"),
+    (CONTEXT, &[ACCEPT], " set up"),
     (Context::Global, &[Action::Escape], " close"),
 ];
-const MODELS: &[StatusHint] = &[
-    (Context::Pick, &[], "type to search"),
-    (Context::Pick, CHOOSE, " choose"),
-    (Context::Pick, &[Action::Pick(PickKey::Accept)], " select"),
-];
+const MODELS: &[StatusHint] =
+    &[(CONTEXT, &[], "type to search"), (CONTEXT, CHOOSE, " choose"), (CONTEXT, &[ACCEPT], " select")];
 
 /// An open list.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +114,7 @@ pub enum List {
 
 impl PanelState for Picker {
     fn context(&self) -> Context {
-        Context::Pick
+        CONTEXT
     }
 
     fn opened(&mut self, cx: &mut PanelContext<'_>) {
@@ -107,8 +129,8 @@ impl PanelState for Picker {
         let page = (cx.screen.rows / 2).max(1);
         match action {
             Action::Escape => return Some(self.escape(cx)),
-            Action::Pick(PickKey::Accept) => return Some(self.accept(cx)),
-            Action::Pick(PickKey::Narrow) => self.turn_scope(),
+            ACCEPT => return Some(self.accept(cx)),
+            NARROW => self.turn_scope(),
             Action::Nav(nav) => self.go(nav.row(self.chosen, page)),
             _ => return None,
         }
