@@ -11,12 +11,11 @@ use std::time::Duration;
 pub use self::settings::write_choice;
 use super::error::ModelError;
 use super::keys::{KeyCommandError, KeyFileError, Keys};
-use super::offers::list_place;
 use super::services::{HttpService, Service, names};
 pub use crate::config::WriteError;
 use crate::config::{Secret, Settings, checked_url};
 use crate::frontend::protocol::{Consent, HAS_KEY, LoginFailure, LoginNeed, ServiceLine};
-use crate::provider::catalog;
+use crate::provider::catalog::{self, ListEndpoint};
 use crate::provider::http::get_json;
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::secrecy::shown_address;
@@ -144,7 +143,7 @@ pub async fn check(
     if let Some(path) = target.preset.check {
         get_json(&endpoint, path, &[], PATIENCE).await.map_err(told)?;
     }
-    let listed = catalog::list(&list_place(target, endpoint), PATIENCE).await;
+    let listed = catalog::list(&ListEndpoint::of(target.preset, target.codec, endpoint), PATIENCE).await;
     let listed = match target.preset.check {
         None => listed.map_err(told)?,
         // The key is valid, even if the list cannot be retrieved.

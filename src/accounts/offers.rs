@@ -8,9 +8,8 @@ use super::error::ModelError;
 use super::keys::Keys;
 use super::profiles;
 use super::services::{HttpService, Service};
-use crate::config::{Codec, Settings};
-use crate::provider::catalog::{self, LMSTUDIO, ListEndpoint, ListForm, ListedModel};
-use crate::provider::http::Endpoint;
+use crate::config::Settings;
+use crate::provider::catalog::{self, ListEndpoint, ListedModel};
 use crate::provider::{ErrorClass, Profile, ProviderError};
 use crate::stdx::secrecy::shown_address;
 
@@ -115,7 +114,7 @@ pub(super) async fn listed(
 ) -> Result<Vec<ListedModel>, ProviderError> {
     let endpoint = target.endpoint(settings, keys).await;
     let endpoint = endpoint.map_err(|error| ProviderError::new(ErrorClass::Auth, error.to_string()))?;
-    catalog::list(&list_place(target, endpoint), PATIENCE).await
+    catalog::list(&ListEndpoint::of(target.preset, target.codec, endpoint), PATIENCE).await
 }
 
 /// Returns the service's data of one model; empty if it has none, does not answer, or needs a command to be run for its
@@ -123,24 +122,9 @@ pub(super) async fn listed(
 pub(super) async fn told(service: &Service, model: &str, settings: &Settings) -> Profile {
     let Some(target) = service.target() else { return Profile::default() };
     let Some(endpoint) = target.plain_endpoint(settings) else { return Profile::default() };
-    let listed = catalog::list(&list_place(target, endpoint), PATIENCE).await.unwrap_or_default();
+    let listed = catalog::list(&ListEndpoint::of(target.preset, target.codec, endpoint), PATIENCE)
+        .await
+        .unwrap_or_default();
     let found = listed.into_iter().find(|listed| listed.name == model);
     found.map(|listed| listed.told).unwrap_or_default()
-}
-
-/// Returns where a service lists its models, and in which form.
-pub(super) fn list_place(target: &HttpService, mut endpoint: Endpoint) -> ListEndpoint {
-    let own_form = target.preset.local.filter(|_| target.preset.name == LMSTUDIO.name);
-    let (path, form) = match (target.codec, own_form) {
-        (Codec::OpenAiChat, Some(_)) => ("/api/v0/models", ListForm::LmStudio),
-        (Codec::Anthropic, _) => ("/v1/models", ListForm::Anthropic),
-        (Codec::Gemini, _) => ("/v1beta/models", ListForm::Gemini),
-        (Codec::Ollama, _) => ("/api/tags", ListForm::Ollama),
-        (Codec::OpenAiChat | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
-    };
-    // LM Studio provides more data outside of `/v1`.
-    if matches!(form, ListForm::LmStudio) {
-        endpoint.base_url = endpoint.base_url.trim_end_matches("/v1").to_owned();
-    }
-    ListEndpoint { endpoint, path: path.to_owned(), form }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::approval::Request;
+use crate::tool::builtin::text_args;
 use crate::tool::hunks::Parts;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,7 +45,10 @@ pub enum RemainingChange {
 
 impl Hunks {
     pub fn of(request: &Request) -> Self {
-        Self { parts: Parts::of(&request.tool, &request.args, &request.plan), ..Self::default() }
+        Self {
+            parts: Parts::of(text_args(request.tool.as_str()), &request.args, &request.plan),
+            ..Self::default()
+        }
     }
 
     /// Returns how many can be skipped; the first nine have a digit each as key.

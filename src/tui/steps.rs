@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 
 use crate::message::{CallId, Message, ReturnStatus, ToolReturn};
-
-/// The tool that keeps the list.
-pub const TODO: &str = "todo";
+use crate::tool::TODO;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TodoStep {

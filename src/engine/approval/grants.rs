@@ -14,7 +14,7 @@ use super::words::{CommandWords, Extent, command_words};
 use super::{Approval, Decider, Remember, Request, RequestId};
 use crate::bash;
 use crate::message::ToolName;
-use crate::tool::WEB_FETCH;
+use crate::tool::{SHELL, WEB_FETCH};
 
 /// One permission that lasts for the session.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,9 +30,6 @@ pub enum Grant {
     /// A rule that the user wrote.
     Rule(Box<Rule>),
 }
-
-/// The tool whose grants are per command.
-const SHELL: &str = "shell";
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Grants {

@@ -19,8 +19,6 @@ use serde_json::Value;
 
 pub use self::grants::{Grant, Grants};
 pub use self::policy::{AutoApprove, CallFacts, Place, Policy, Repetition, WorkspaceKind};
-#[cfg(test)]
-pub(crate) use self::provenance::FILE_TOOLS;
 pub use self::provenance::{Provenance, Reach, Taint};
 pub use self::stages::{Stage, StageOutcome, Step};
 use crate::config::Mode;

@@ -20,7 +20,7 @@ mod spelling;
 mod tests;
 mod voices;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -30,10 +30,9 @@ use self::addresses::{Shape, addresses};
 use self::encoded::{decoded, runs_decoded};
 use self::grams::{Grams, SeedSource};
 use self::span::{ArgumentText, counts, cut, pieces};
-#[cfg(test)]
-pub(crate) use self::voices::FILE_TOOLS;
 use self::voices::{Side, Voice, voices};
-use crate::message::{CallId, Message, Source};
+use crate::message::{CallId, Message, Source, ToolName};
+use crate::tool::{Category, ToolSpec};
 
 /// The JSON pointer of the command line in the arguments of tools that run one.
 const COMMAND: &str = "/command";
@@ -66,9 +65,24 @@ pub enum Reach {
 #[derive(Debug, Clone, Default)]
 pub struct Provenance {
     messages: Vec<Arc<Message>>,
+    tools: Arc<BTreeMap<ToolName, ToolSpec>>,
 }
 
 impl Provenance {
+    /// Creates that of an empty conversation.
+    pub fn new(tools: Arc<BTreeMap<ToolName, ToolSpec>>) -> Self {
+        Self { messages: Vec::new(), tools }
+    }
+
+    /// Sets the known tools: what a tool that is not among them returned is from outside.
+    pub fn offer(&mut self, tools: Arc<BTreeMap<ToolName, ToolSpec>>) {
+        self.tools = tools;
+    }
+
+    fn category(&self, tool: &ToolName) -> Option<Category> {
+        self.tools.get(tool).map(|spec| spec.category)
+    }
+
     /// Adds a message of the conversation, in order.
     pub fn hear(&mut self, message: Arc<Message>) {
         self.messages.push(message);
@@ -77,7 +91,7 @@ impl Provenance {
     /// Whether the user wrote this whole web address, or a search or a page of the web returned it.
     #[must_use]
     pub fn names(&self, url: &str) -> bool {
-        voices(&self.messages).iter().any(|voice| match (voice.side, &voice.source) {
+        voices(&self.messages, &self.tools).iter().any(|voice| match (voice.side, &voice.source) {
             (Side::Person, _) => named::by_person(voice.text, url),
             (Side::Outside, Source::Web { .. }) => named::in_text(voice.text, url),
             (Side::Outside | Side::Files, _) => false,
@@ -101,7 +115,7 @@ impl Provenance {
         if grams.is_empty() && wanted.places.is_empty() && decoders.is_empty() {
             return Vec::new();
         }
-        let mut voices = voices(&self.messages);
+        let mut voices = voices(&self.messages, &self.tools);
         let read = |(at, voice): (usize, &Voice<'_>)| -> Vec<(usize, String)> {
             decoded(voice.text).into_iter().map(|text| (at, text)).collect()
         };

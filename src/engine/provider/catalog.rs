@@ -8,7 +8,7 @@ mod local;
 mod models;
 mod presets;
 
-pub use self::listing::{ListEndpoint, ListForm, ListedModel, list};
+pub use self::listing::{ListEndpoint, ListedModel, list};
 pub use self::local::{Probe, RunningServer, probe_local};
 pub use self::models::{ModelRow, profile, rows, vendor};
 pub use self::presets::{

@@ -12,8 +12,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::diff::{bare, split_lines};
-use super::{CallPlan, DiffKind, DiffLine, Preview};
-use crate::message::ToolName;
+use super::{CallPlan, DiffKind, DiffLine, Preview, TextArgs, TextKind};
 use crate::stdx::fs::fingerprint;
 
 /// A new text, split into unchanged parts and the changes of each hunk.
@@ -48,19 +47,21 @@ struct Block<'a> {
 }
 
 impl Parts {
-    /// Returns the hunks of a call that can be skipped individually; `None` if there are fewer than two, or
+    /// Returns the hunks of a call with these text arguments that can be skipped individually; `None` if there are fewer than two, or
     /// if the effect of the resulting call is not certain.
-    pub fn of(tool: &ToolName, args: &Value, plan: &CallPlan) -> Option<Self> {
+    pub fn of(texts: TextArgs, args: &Value, plan: &CallPlan) -> Option<Self> {
         let Preview::Diff { lines, .. } = &plan.preview else { return None };
         let count = count(lines);
         if count < 2 {
             return None;
         }
         let text = |name: &str| args.get(name).and_then(Value::as_str);
-        let (field, steps) = match tool.as_str() {
-            "write_file" => ("content", whole(lines, text("content")?, plan)?),
-            "edit_file" if args.get("all").is_none_or(|all| *all != Value::Bool(true)) => {
-                ("new", piece::steps(lines, text("old")?, text("new")?)?)
+        let (field, steps) = match *texts {
+            [(field, TextKind::File)] => (field, whole(lines, text(field)?, plan)?),
+            [(old, TextKind::Old), (new, TextKind::New)]
+                if args.get("all").is_none_or(|all| *all != Value::Bool(true)) =>
+            {
+                (new, piece::steps(lines, text(old)?, text(new)?)?)
             }
             _ => return None,
         };

@@ -32,6 +32,31 @@ pub const FIND_TOOLS: &str = "find_tools";
 /// The name of the tool that fetches web pages.
 pub const WEB_FETCH: &str = "web_fetch";
 
+/// The name of the tool that runs commands.
+pub const SHELL: &str = "shell";
+
+/// The name of the tool that keeps the model's list of steps.
+pub const TODO: &str = "todo";
+
+/// The name of the tool that finds memories: the source of those that are put beside a prompt.
+pub const RECALL_MEMORY: &str = "recall_memory";
+
+/// What an argument is that is written or run as it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// The whole content of the file at the argument `path`.
+    File,
+    /// A text that is replaced in that file.
+    Old,
+    /// What replaces it.
+    New,
+    Command,
+    Patch,
+}
+
+/// The arguments of a tool that are such texts, from top to bottom.
+pub type TextArgs = &'static [(&'static str, TextKind)];
+
 /// A tool that the model may call.
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
@@ -473,6 +498,10 @@ impl Toolset {
     }
 
     /// Returns the descriptions, in the order of names.
+    pub fn specs_by_name(&self) -> BTreeMap<ToolName, ToolSpec> {
+        self.specs().map(|spec| (spec.name.clone(), spec.clone())).collect()
+    }
+
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.0.values().map(|tool| tool.spec())
     }

@@ -4,17 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{count, one_line_summary};
+use crate::tool::TextKind;
+use crate::tool::builtin::text_args;
 
 /// Width of a path or a command in the line, in cells.
 const WIDTH: usize = 100;
-
-/// The tools that write or run a text: the argument that names the place, and the one that holds the text.
-const TOOLS: [(&str, &str, &str); 4] = [
-    ("write_file", "path", "content"),
-    ("edit_file", "path", "new"),
-    ("shell", "command", "command"),
-    ("apply_patch", "", "patch"),
-];
 
 /// The calls of the reply that streams, by their index in it.
 #[derive(Debug, Default)]
@@ -23,8 +17,13 @@ pub(super) struct StreamedArguments(BTreeMap<usize, StringReader>);
 impl StreamedArguments {
     /// Takes a piece of a call's arguments. Returns a line at their end, once.
     pub(super) fn take(&mut self, index: usize, tool: &str, delta: &str) -> Option<String> {
-        let (tool, place, text) = TOOLS.iter().find(|(name, ..)| *name == tool)?;
-        let reader = self.0.entry(index).or_insert_with(|| StringReader::new([*place, *text]));
+        let (text, kind) = text_args(tool).last()?;
+        let place = match kind {
+            TextKind::File | TextKind::Old | TextKind::New => "path",
+            TextKind::Command => text,
+            TextKind::Patch => "",
+        };
+        let reader = self.0.entry(index).or_insert_with(|| StringReader::new([place, text]));
         let was_closed = reader.is_closed();
         reader.feed(delta);
         if was_closed || !reader.is_closed() {

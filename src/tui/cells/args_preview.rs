@@ -13,6 +13,8 @@ use super::RenderContext;
 use super::diff::{Side, code_lines};
 use crate::stdx::json_stream::StringReader;
 use crate::stdx::text::{count, expand_tabs, width};
+use crate::tool::TextKind;
+use crate::tool::builtin::text_args;
 use crate::tui::line::{Line, Margin, Span, TextStyle};
 use crate::tui::markdown::{Highlighter, Language, Languages};
 use crate::tui::theme::Role;
@@ -31,24 +33,6 @@ const ROOM_FOR_COMMAND: usize = 3;
 /// Cells of a line number.
 const DIGITS: usize = 3;
 
-/// What an argument holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ArgKind {
-    File,
-    Old,
-    New,
-    Command,
-    Patch,
-}
-
-/// The arguments that are shown, by tool, from top to bottom.
-const TOOLS: &[(&str, &[(&str, ArgKind)])] = &[
-    ("write_file", &[("content", ArgKind::File)]),
-    ("edit_file", &[("old", ArgKind::Old), ("new", ArgKind::New)]),
-    ("shell", &[("command", ArgKind::Command)]),
-    ("apply_patch", &[("patch", ArgKind::Patch)]),
-];
-
 /// The growing texts of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArgsPreview {
@@ -61,7 +45,7 @@ impl ArgsPreview {
     /// Creates the preview of a call of `tool`, which also reads the arguments `named`. A tool that writes and runs no text
     /// has an empty one.
     pub fn new(tool: &str, named: &[&str]) -> Self {
-        let args = TOOLS.iter().find(|(name, _)| *name == tool).map_or(&[][..], |(_, args)| args);
+        let args = text_args(tool);
         let keys = named.iter().copied().chain(args.iter().map(|(key, _)| *key));
         Self {
             tool: tool.to_owned(),
@@ -91,13 +75,13 @@ impl ArgsPreview {
         languages.fold(Languages::NONE, |all, one| all | Languages::of(one))
     }
 
-    fn language(&self, kind: ArgKind) -> Option<Language> {
+    fn language(&self, kind: TextKind) -> Option<Language> {
         match kind {
-            ArgKind::File | ArgKind::Old | ArgKind::New => {
+            TextKind::File | TextKind::Old | TextKind::New => {
                 self.get("path").filter(|_| self.reader.is_complete("path")).and_then(Language::of_file)
             }
-            ArgKind::Command => Language::named("sh"),
-            ArgKind::Patch => Language::named("diff"),
+            TextKind::Command => Language::named("sh"),
+            TextKind::Patch => Language::named("diff"),
         }
     }
 
@@ -140,7 +124,7 @@ impl ArgsPreview {
 #[derive(Debug, Clone, PartialEq)]
 struct GrowingText {
     key: &'static str,
-    kind: ArgKind,
+    kind: TextKind,
     /// How often it began: once, unless its key is repeated.
     begun: usize,
     /// The bytes of its whole lines, and those that were searched for the end of the next one.
@@ -154,7 +138,7 @@ struct GrowingText {
 }
 
 impl GrowingText {
-    fn new(key: &'static str, kind: ArgKind) -> Self {
+    fn new(key: &'static str, kind: TextKind) -> Self {
         Self {
             key,
             kind,
@@ -206,7 +190,7 @@ impl GrowingText {
     /// Whether it is shown: a command is not if the call's row has room for it.
     fn is_shown(&self, value: &str, context: &RenderContext) -> bool {
         let room = context.width * ROOM_FOR_COMMAND / 10;
-        self.kind != ArgKind::Command || self.ended > 0 || value.len() > LONGEST_LINE || width(value) > room
+        self.kind != TextKind::Command || self.ended > 0 || value.len() > LONGEST_LINE || width(value) > room
     }
 }
 
@@ -218,8 +202,8 @@ struct CodeLine {
 }
 
 impl CodeLine {
-    fn new(text: &str, kind: ArgKind, code: &mut Highlighter) -> Self {
-        let [background, _] = kind.side().backgrounds();
+    fn new(text: &str, kind: TextKind, code: &mut Highlighter) -> Self {
+        let [background, _] = side(kind).backgrounds();
         let span = Span::styled(expand_tabs(&end_of(text)), TextStyle::of(Role::CodeText).on(background));
         let mut line = Self { span, styles: Vec::new() };
         line.colour(code);
@@ -232,20 +216,18 @@ impl CodeLine {
         self.styles = roles.map(|(end, role)| (end, TextStyle::of(role).on(background))).collect();
     }
 
-    fn rows(&self, kind: ArgKind, number: usize, width: usize) -> Vec<Line> {
+    fn rows(&self, kind: TextKind, number: usize, width: usize) -> Vec<Line> {
         let number =
-            if matches!(kind, ArgKind::File) { format!("{number:>DIGITS$} ") } else { String::new() };
-        code_lines(self.span.in_pieces(&self.styles), &number, kind.side(), width)
+            if matches!(kind, TextKind::File) { format!("{number:>DIGITS$} ") } else { String::new() };
+        code_lines(self.span.in_pieces(&self.styles), &number, side(kind), width)
     }
 }
 
-impl ArgKind {
-    fn side(self) -> Side {
-        match self {
-            Self::Old => Side::Old,
-            Self::New => Side::New,
-            Self::File | Self::Command | Self::Patch => Side::Both,
-        }
+fn side(kind: TextKind) -> Side {
+    match kind {
+        TextKind::Old => Side::Old,
+        TextKind::New => Side::New,
+        TextKind::File | TextKind::Command | TextKind::Patch => Side::Both,
     }
 }
 

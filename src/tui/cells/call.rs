@@ -19,10 +19,10 @@ use crate::stdx::ansi::bare;
 use crate::stdx::text::{count, one_line_summary, width};
 use crate::tool::builtin::patched_files;
 use crate::tool::diff::as_text;
+use crate::tool::{SHELL, TODO};
 use crate::tui::copied::exactly;
 use crate::tui::line::{Line, Margin, SourceLine, Span, wrap_pieces, wrap_spans};
 use crate::tui::markdown::{Language, Languages};
-use crate::tui::steps::TODO;
 use crate::tui::theme::Role;
 
 /// Lines of output shown below a row while the call runs.
@@ -504,7 +504,7 @@ pub fn subject(args: &Value) -> String {
 }
 
 fn command(tool: &ToolName, args: &Value) -> Option<String> {
-    let line = args.get("command").filter(|_| tool.as_str() == "shell")?;
+    let line = args.get("command").filter(|_| tool.as_str() == SHELL)?;
     line.as_str().map(str::to_owned)
 }
 

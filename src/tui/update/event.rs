@@ -9,6 +9,7 @@ use crate::frontend::sentences;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
 use crate::stdx::text::grouped;
+use crate::tool::TODO;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Thinking, conversation};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model, Phase, Retry};
@@ -273,7 +274,7 @@ fn tool_running(model: &mut Model, call: &ToolCall) {
 
 fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
     let now = model.now_ms;
-    if call.name.as_str() == steps::TODO
+    if call.name.as_str() == TODO
         && let Some(steps) = steps::of_return(returned)
     {
         model.steps = steps;

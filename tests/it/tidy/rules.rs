@@ -140,7 +140,11 @@ pub fn sizes(tree: &Tree) -> Vec<Offence> {
 pub fn texts(tree: &Tree) -> Vec<Offence> {
     let mut found = Vec::new();
     for source in tree.shipped().filter(|source| !TEXTS.contains(&source.module.as_str())) {
-        for (line, length) in source.literals.iter().filter(|(_, length)| *length > LONGEST_LITERAL) {
+        for (line, literal) in &source.literals {
+            let length = literal.chars().count();
+            if length <= LONGEST_LITERAL {
+                continue;
+            }
             let what =
                 format!("a text of {length} characters: it belongs into prompts/ or a file of its own");
             found.push(source.offence(*line, &what));

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use co::message::ToolName;
 use co::stdx::fs::fingerprint;
-use co::tool::builtin::{EditFile, ToolAdapter, WriteFile};
+use co::tool::builtin::{EditFile, ToolAdapter, WriteFile, text_args};
 use co::tool::diff::split_lines;
 use co::tool::hunks::{Parts, count};
 use co::tool::{CallPlan, DiffKind, DiffLine, PlanContext, Preview, Resource, Tool, Version};
@@ -126,7 +125,7 @@ fn check(tool: &str, old: &str, args: &Value, texts: LineUniqueness) -> usize {
     let place = Place::new(old);
     let Some(plan) = place.plan(tool, args) else { return 0 };
     let hunks = count(lines(&plan));
-    let Some(parts) = Parts::of(&ToolName::new(tool), args, &plan) else { return 0 };
+    let Some(parts) = Parts::of(text_args(tool), args, &plan) else { return 0 };
     let new = result(tool, old, args);
     for choice in 0..(1_usize << hunks.min(5)) - 1 {
         let skipped: BTreeSet<usize> = (1..=hunks).filter(|hunk| choice >> (hunk - 1) & 1 == 1).collect();
@@ -193,10 +192,10 @@ fn hunks_are_left_out_where_that_is_certain() {
         assert_eq!(check(tool, old, &args, LineUniqueness::Distinct), hunks, "{name}");
     }
     let plan = Place::new(&long).plan("write_file", &write(&changed)).unwrap();
-    assert_eq!(Parts::of(&ToolName::new("shell"), &write(&changed), &plan), None, "another tool");
+    assert_eq!(Parts::of(text_args("shell"), &write(&changed), &plan), None, "another tool");
     let mut moved = plan.clone();
     moved.basis[0].1 = Version("another".to_owned());
-    assert_eq!(Parts::of(&ToolName::new("write_file"), &write(&changed), &moved), None, "another file");
+    assert_eq!(Parts::of(text_args("write_file"), &write(&changed), &moved), None, "another file");
 }
 
 /// Edits of one line each.

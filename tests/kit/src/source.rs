@@ -18,8 +18,8 @@ pub struct Source {
     pub code: String,
     /// The code of tests, blanked in the same way.
     pub tests: String,
-    /// String literals of shipped code: line (from 1) and number of characters.
-    pub literals: Vec<(usize, usize)>,
+    /// String literals of shipped code with their quotes, each with its line (from 1).
+    pub literals: Vec<(usize, String)>,
     pub lines: usize,
     /// Whether all of it is test code.
     pub is_test: bool,
@@ -117,9 +117,9 @@ fn module_of(path: &str) -> String {
     }
 }
 
-/// Returns the text with comments and literals blanked (a quote remains where a string began), and the length
-/// of every string literal.
-fn blank(text: &str) -> (String, Vec<(usize, usize)>) {
+/// Returns the text with comments and literals blanked (a quote remains where a string began), and every string
+/// literal.
+fn blank(text: &str) -> (String, Vec<(usize, String)>) {
     let chars: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());
     let mut literals = Vec::new();
@@ -128,7 +128,7 @@ fn blank(text: &str) -> (String, Vec<(usize, usize)>) {
     while at < chars.len() {
         let (end, is_string) = skipped(&chars, at);
         if is_string {
-            literals.push((line, end - at));
+            literals.push((line, chars[at..end].iter().collect()));
         }
         if end == at {
             code.push(chars[at]);

@@ -61,6 +61,7 @@ pub(super) fn setup(
     (toolset, spans): (&Toolset, &TurnSpans),
 ) -> Setup {
     let (specs, hooked) = offered(toolset, env);
+    let heard = Provenance::new(Arc::clone(&specs));
     Setup {
         session: session.id().clone(),
         rules: Rules {
@@ -70,7 +71,7 @@ pub(super) fn setup(
             hooked,
             isolation: env.isolation,
             place: env.place.clone(),
-            heard: Provenance::default(),
+            heard,
             now: env.clock.now(),
             expiry: env.expiry,
             tool_retries: env.tool_retries,
@@ -95,7 +96,7 @@ pub(super) fn setup(
 
 /// Returns the descriptions of tools, and the names of those that hooks subscribe to.
 fn offered(tools: &Toolset, env: &AgentEnv) -> (Arc<BTreeMap<ToolName, ToolSpec>>, BTreeSet<ToolName>) {
-    let specs: BTreeMap<_, _> = tools.specs().map(|spec| (spec.name.clone(), spec.clone())).collect();
+    let specs = tools.specs_by_name();
     let is_hooked = |name: &&ToolName| {
         let mut about_calls = HookEvent::ALL.into_iter().filter(|event| event.is_about_a_call());
         about_calls.any(|event| env.hooks.iter().any(|hook| hook.wants(event, Some(name))))

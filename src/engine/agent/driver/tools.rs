@@ -1,6 +1,6 @@
 //! Running tools: started, monitored, cancelled, and always ended.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::pending;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,12 +20,14 @@ use crate::agent::effect::Input;
 use crate::approval::Provenance;
 use crate::config::SpanContent;
 use crate::message::{
-    Authorship, CallId, CallReport, Message, ReturnPart, ReturnStatus, Source, ToolCall, ToolReturn, Trust,
+    Authorship, CallId, CallReport, Message, ReturnPart, ReturnStatus, Source, ToolCall, ToolName,
+    ToolReturn, Trust,
 };
 use crate::session::Session;
 use crate::tool::cache::ResultCache;
 use crate::tool::{
-    Category, Progress, Registry, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, Version,
+    Category, Progress, Registry, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+    Version,
 };
 
 /// A cancelled tool that has not returned after this time is dropped.
@@ -212,7 +214,7 @@ pub(super) fn context(
             Some(Category::Memory) => {
                 let history = session.history();
                 let all = history.archived().chain(history.entries().iter().map(|(_, message)| message));
-                authorship(call, all)
+                authorship(call, all, env.registry.tools().specs_by_name())
             }
             Some(_) | None => Authorship::Inferred,
         },
@@ -222,8 +224,12 @@ pub(super) fn context(
 }
 
 /// Says whose words a call keeps, as it was when the model made it: it may run in a later turn, in which other things were said.
-fn authorship<'a>(call: &ToolCall, said: impl Iterator<Item = &'a Arc<Message>>) -> Authorship {
-    let mut heard = Provenance::default();
+fn authorship<'a>(
+    call: &ToolCall,
+    said: impl Iterator<Item = &'a Arc<Message>>,
+    tools: BTreeMap<ToolName, ToolSpec>,
+) -> Authorship {
+    let mut heard = Provenance::new(Arc::new(tools));
     for message in said {
         let is_its_reply =
             matches!(&**message, Message::Assistant(reply) if reply.calls().any(|one| one.id == call.id));

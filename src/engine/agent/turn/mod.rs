@@ -318,6 +318,7 @@ impl Turn {
 
     /// Sets the tools that the next request offers: its calls are judged by these descriptions.
     pub fn offer(&mut self, specs: Arc<BTreeMap<ToolName, ToolSpec>>, hooked: BTreeSet<ToolName>) {
+        self.setup.rules.heard.offer(Arc::clone(&specs));
         self.setup.rules.specs = specs;
         self.setup.rules.hooked = hooked;
     }

@@ -8,12 +8,10 @@ use serde_json::Value;
 use super::voices::{Side, Voice, voices};
 use super::{Provenance, Reach, Taint};
 use crate::message::{Authorship, Message, Source, UserPart};
+use crate::tool::Category;
 
 /// The argument that is kept.
 const CONTENT: &str = "content";
-
-/// Tools that return the user's words, or the model's.
-const OWN: [&str; 2] = ["ask_user", "todo"];
 
 /// The share of the words of a text that the user must have written.
 const SAID: f64 = 0.7;
@@ -71,7 +69,10 @@ impl Provenance {
         let from = self.turn_begins();
         let is_read = |voice: &Voice<'_>| match (&voice.side, &voice.source) {
             (Side::Person, _) => false,
-            (Side::Files | Side::Outside, Source::Tool { name }) => !OWN.contains(&name.as_str()),
+            // A tool for the user returns the user's words, or the model's.
+            (Side::Files | Side::Outside, Source::Tool { name }) => {
+                self.category(name) != Some(Category::User)
+            }
             (Side::Files | Side::Outside, Source::Program) => voice.from.is_some(),
             (
                 Side::Files | Side::Outside,
@@ -80,7 +81,10 @@ impl Provenance {
         };
         let of_turn = self.messages.get(from..).unwrap_or_default();
         let is_summarized = of_turn.iter().any(|message| message.summary().is_some());
-        let last = voices(of_turn).into_iter().rfind(is_read).map(|last| (last.source, last.from.cloned()));
+        let last = voices(of_turn, &self.tools)
+            .into_iter()
+            .rfind(is_read)
+            .map(|last| (last.source, last.from.cloned()));
         let (source, from) = last.or(is_summarized.then_some((Source::Program, None)))?;
         let words = "(written after it was read)".to_owned();
         Some(Taint { arg: format!("/{CONTENT}"), words, source, from })
@@ -205,7 +209,7 @@ mod tests {
                 false,
             ),
         ] {
-            let mut heard = Provenance::default();
+            let mut heard = Provenance::new(crate::approval::provenance::tests::tools());
             messages.into_iter().for_each(|message| heard.hear(Arc::new(message)));
             assert_eq!(heard.authorship(&json!({ "content": content })), authorship, "{content}");
             assert_eq!(heard.read_in_turn().is_some(), is_read, "{content}");

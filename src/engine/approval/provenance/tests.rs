@@ -8,6 +8,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, NoteKind, PartKind, ReturnPart, ReturnStatus, StopKind, StopReason,
     ToolCall, ToolName, ToolReturn, Trust,
 };
+use crate::tool::{Origin, Risk, SideEffect};
 
 /// The source of a text in a case.
 #[derive(Debug, Clone, Copy)]
@@ -95,8 +96,36 @@ fn said(by: By, text: &str) -> Vec<Message> {
     }
 }
 
+/// Returns descriptions of the tools that the tests name.
+pub(super) fn tools() -> Arc<BTreeMap<ToolName, ToolSpec>> {
+    let spec = |(name, category): (&str, Category)| {
+        let spec = ToolSpec {
+            name: ToolName::new(name),
+            description: String::new(),
+            parameters: json!({}),
+            category,
+            risk: Risk::Low,
+            side_effect: SideEffect::Local,
+            origin: Origin::Builtin,
+            output_limit: 0,
+            timeout: Duration::ZERO,
+        };
+        (spec.name.clone(), spec)
+    };
+    let known = [
+        ("read_file", Category::Files),
+        ("edit_file", Category::Files),
+        ("shell", Category::Shell),
+        ("web_fetch", Category::Web),
+        ("ask_user", Category::User),
+        ("todo", Category::User),
+        ("fetch_page", Category::Server),
+    ];
+    Arc::new(known.into_iter().map(spec).collect())
+}
+
 fn provenance(texts: &[(By, &str)]) -> Provenance {
-    let mut all = Provenance::default();
+    let mut all = Provenance::new(tools());
     texts.iter().flat_map(|(by, text)| said(*by, text)).for_each(|message| all.hear(Arc::new(message)));
     all
 }

@@ -3,7 +3,7 @@
 //! The model and the program are no sources: what the model writes it has from others. A summary does not
 //! raise trust, so it counts as text of an unknown source.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,25 +11,7 @@ use crate::config::PROJECT_MEMORIES;
 use crate::message::{
     CallId, Message, NoteKind, ReturnPart, Source, ToolName, ToolReturn, Trust, UsedMemory, UserPart,
 };
-
-/// Built-in tools that see only the workspace: their error messages are about its files. A test of the tools compares them.
-pub(crate) const FILE_TOOLS: [&str; 12] = [
-    "read_file",
-    "list_dir",
-    "find_files",
-    "search_text",
-    "find_definition",
-    "write_file",
-    "edit_file",
-    "apply_patch",
-    "move_file",
-    "copy_file",
-    "delete_file",
-    "create_dir",
-];
-
-/// The tool that finds memories: the source of those that are put beside a prompt.
-const RECALL: &str = "recall_memory";
+use crate::tool::{Category, RECALL_MEMORY, ToolSpec};
 
 /// One text and its source.
 pub(super) struct Voice<'a> {
@@ -47,8 +29,14 @@ pub(super) enum Side {
     Outside,
 }
 
-/// Returns all relevant texts in the order of the conversation.
-pub(super) fn voices(messages: &[Arc<Message>]) -> Vec<Voice<'_>> {
+/// The known tools.
+type Specs = BTreeMap<ToolName, ToolSpec>;
+
+/// The tool of each call.
+type Tools<'a> = HashMap<&'a CallId, &'a ToolName>;
+
+/// Returns all relevant texts of messages in the order of the conversation.
+pub(super) fn voices<'a>(messages: &'a [Arc<Message>], known: &Specs) -> Vec<Voice<'a>> {
     let mut tools = HashMap::new();
     let mut found = Vec::new();
     for message in messages {
@@ -56,14 +44,47 @@ pub(super) fn voices(messages: &[Arc<Message>]) -> Vec<Voice<'_>> {
             Message::User { parts } => found.extend(parts.iter().filter_map(|part| said(part, &tools))),
             Message::Assistant(reply) => tools.extend(reply.calls().map(|call| (&call.id, &call.name))),
             Message::ToolReturns { returns } => {
-                returns.iter().for_each(|one| returned(one, &tools, &mut found));
+                returns.iter().for_each(|one| returned(one, (&tools, known), &mut found));
             }
         }
     }
     found
 }
 
-type Tools<'a> = HashMap<&'a CallId, &'a ToolName>;
+fn returned<'a>(one: &'a ToolReturn, (tools, known): (&Tools<'a>, &Specs), found: &mut Vec<Voice<'a>>) {
+    match one.trust {
+        Trust::Trusted => return,
+        Trust::Untrusted => {}
+    }
+    let (source, side) = match &one.source {
+        // Files outside the workspace are only stored outputs of other tools.
+        Source::File { path } if Path::new(path).is_relative() => (one.source.clone(), Side::Files),
+        Source::File { .. }
+        | Source::Command { .. }
+        | Source::Tool { .. }
+        | Source::Server { .. }
+        | Source::Web { .. } => (one.source.clone(), Side::Outside),
+        Source::Program => match tool(&one.call, tools) {
+            Source::Tool { name } if sees_only_files(known.get(&name)) => {
+                (Source::Tool { name }, Side::Files)
+            }
+            source => (source, Side::Outside),
+        },
+    };
+    for part in &one.content {
+        match part {
+            ReturnPart::Text { text } => {
+                found.push(Voice { text, side, source: source.clone(), from: Some(&one.call) });
+            }
+            ReturnPart::Image { .. } => {}
+        }
+    }
+}
+
+/// Whether a tool sees only the workspace: its error messages are about files of it.
+fn sees_only_files(tool: Option<&ToolSpec>) -> bool {
+    matches!(tool.map(|spec| spec.category), Some(Category::Files | Category::Search))
+}
 
 fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
     match part {
@@ -96,7 +117,7 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                     return Some(Voice { text, side: Side::Files, source, from: None });
                 }
                 NoteKind::Memory { trust: Trust::Untrusted, .. } => {
-                    (Source::Tool { name: ToolName::new(RECALL) }, None)
+                    (Source::Tool { name: ToolName::new(RECALL_MEMORY) }, None)
                 }
                 NoteKind::Reflection
                 | NoteKind::Budget
@@ -114,34 +135,4 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
 /// The tool of a call, if it is known.
 fn tool(call: &CallId, tools: &Tools<'_>) -> Source {
     tools.get(call).map_or(Source::Program, |name| Source::Tool { name: (*name).clone() })
-}
-
-fn returned<'a>(one: &'a ToolReturn, tools: &Tools<'a>, found: &mut Vec<Voice<'a>>) {
-    match one.trust {
-        Trust::Trusted => return,
-        Trust::Untrusted => {}
-    }
-    let (source, side) = match &one.source {
-        // Files outside the workspace are only stored outputs of other tools.
-        Source::File { path } if Path::new(path).is_relative() => (one.source.clone(), Side::Files),
-        Source::File { .. }
-        | Source::Command { .. }
-        | Source::Tool { .. }
-        | Source::Server { .. }
-        | Source::Web { .. } => (one.source.clone(), Side::Outside),
-        Source::Program => match tool(&one.call, tools) {
-            Source::Tool { name } if FILE_TOOLS.contains(&name.as_str()) => {
-                (Source::Tool { name }, Side::Files)
-            }
-            source => (source, Side::Outside),
-        },
-    };
-    for part in &one.content {
-        match part {
-            ReturnPart::Text { text } => {
-                found.push(Voice { text, side, source: source.clone(), from: Some(&one.call) });
-            }
-            ReturnPart::Image { .. } => {}
-        }
-    }
 }

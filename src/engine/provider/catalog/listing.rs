@@ -9,7 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::config::ThinkingStyle;
+use super::presets::{LMSTUDIO, Preset};
+use crate::config::{Codec, ThinkingStyle};
 use crate::provider::decoder::malformed;
 use crate::provider::http::{Endpoint, get_json};
 use crate::provider::wire_text::escaped;
@@ -31,6 +32,25 @@ pub struct ListEndpoint {
     /// Below the endpoint's base URL, e.g. `/v1/models`.
     pub path: String,
     pub form: ListForm,
+}
+
+impl ListEndpoint {
+    /// Returns that of a service that speaks through this codec.
+    pub fn of(preset: &Preset, codec: Codec, mut endpoint: Endpoint) -> Self {
+        let own_form = preset.local.filter(|_| preset.name == LMSTUDIO.name);
+        let (path, form) = match (codec, own_form) {
+            (Codec::OpenAiChat, Some(_)) => ("/api/v0/models", ListForm::LmStudio),
+            (Codec::Anthropic, _) => ("/v1/models", ListForm::Anthropic),
+            (Codec::Gemini, _) => ("/v1beta/models", ListForm::Gemini),
+            (Codec::Ollama, _) => ("/api/tags", ListForm::Ollama),
+            (Codec::OpenAiChat | Codec::OpenAiResponses, _) => ("/models", ListForm::OpenAi),
+        };
+        // LM Studio provides more data outside of `/v1`.
+        if matches!(form, ListForm::LmStudio) {
+            endpoint.base_url = endpoint.base_url.trim_end_matches("/v1").to_owned();
+        }
+        Self { endpoint, path: path.to_owned(), form }
+    }
 }
 
 /// The form of a model list.

@@ -16,7 +16,8 @@ use super::typed::{RunContext, TypedTool};
 use super::work::{interrupted, misuse, terminal};
 use crate::tool::diff::{as_text, counts, diff};
 use crate::tool::{
-    CallPlan, Category, DiffKind, DiffLine, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput,
+    CallPlan, Category, DiffKind, DiffLine, Preview, Risk, SeenVersions, SideEffect, TextArgs, TextKind,
+    ToolError, ToolOutput,
 };
 use crate::undo::SnapshotScope;
 
@@ -78,6 +79,7 @@ impl TypedTool for ApplyPatch {
          part does not fit, nothing is changed.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
+    const TEXTS: TextArgs = &[("patch", TextKind::Patch)];
 
     type Args = ApplyPatchArgs;
 

@@ -12,7 +12,7 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::tool::diff::as_text;
-use crate::tool::{CallPlan, Category, SeenVersions, SideEffect, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, SeenVersions, SideEffect, TextArgs, TextKind, ToolError, ToolOutput};
 
 mod replace;
 
@@ -40,6 +40,7 @@ impl TypedTool for EditFile {
          the surrounding lines to make the piece unique.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
+    const TEXTS: TextArgs = &[("old", TextKind::Old), ("new", TextKind::New)];
 
     type Args = EditFileArgs;
 

@@ -44,7 +44,7 @@ use crate::memory::Memories;
 use crate::provider::http::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::tasks::Tasks;
-use crate::tool::Tool;
+use crate::tool::{TextArgs, Tool};
 use crate::undo::UndoLog;
 
 use action::ActionTool;
@@ -142,6 +142,18 @@ impl WebOptions {
         }
         tools
     }
+}
+
+/// Returns the arguments of a tool that are written or run as they stand; none for tools that are not built in.
+#[must_use]
+pub fn text_args(tool: &str) -> TextArgs {
+    const ALL: [(&str, TextArgs); 4] = [
+        (WriteFile::NAME, WriteFile::TEXTS),
+        (EditFile::NAME, EditFile::TEXTS),
+        (ApplyPatch::NAME, ApplyPatch::TEXTS),
+        (Shell::NAME, Shell::TEXTS),
+    ];
+    ALL.into_iter().find(|(name, _)| *name == tool).map_or(&[], |(_, texts)| texts)
 }
 
 /// Returns all tools, in the order in which they are listed.

@@ -49,7 +49,7 @@ pub enum TodoStatus {
 pub struct Todo;
 
 impl TypedTool for Todo {
-    const NAME: &'static str = "todo";
+    const NAME: &'static str = crate::tool::TODO;
     const ABOUT: &'static str = "Keeps your list of steps for work of three steps or more, which the user \
          sees. Give the whole list each time, with at most one item in_progress; mark an item done as soon as \
          it is.";

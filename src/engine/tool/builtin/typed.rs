@@ -17,8 +17,8 @@ use super::place::ToolPath;
 use super::work::{interrupted, off_thread};
 use crate::message::{Authorship, CallId, ReturnStatus, Source, ToolName};
 use crate::tool::{
-    CallPlan, Category, Origin, PlanContext, Progress, Risk, SeenVersions, SideEffect, Tool, ToolContext,
-    ToolError, ToolOutput, ToolSpec, Toolset,
+    CallPlan, Category, Origin, PlanContext, Progress, Risk, SeenVersions, SideEffect, TextArgs, Tool,
+    ToolContext, ToolError, ToolOutput, ToolSpec, Toolset,
 };
 use crate::undo::UndoLog;
 
@@ -32,6 +32,8 @@ pub trait TypedTool: Send + Sync + 'static {
     const ABOUT: &'static str = "";
     const CATEGORY: Category;
     const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: None };
+    /// The arguments that front ends show while they stream.
+    const TEXTS: TextArgs = &[];
     /// That of a usual call; a plan may say otherwise.
     const RISK: Risk = if Self::SIDE_EFFECT.is_none() { Risk::Low } else { Risk::Medium };
 

@@ -14,7 +14,7 @@ use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::stdx::text::count;
 use crate::tool::diff::UnchangedEnds;
-use crate::tool::{CallPlan, Category, SeenVersions, SideEffect, ToolError, ToolOutput};
+use crate::tool::{CallPlan, Category, SeenVersions, SideEffect, TextArgs, TextKind, ToolError, ToolOutput};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +34,7 @@ impl TypedTool for WriteFile {
          small changes to a file use edit_file.";
     const CATEGORY: Category = Category::Files;
     const SIDE_EFFECT: SideEffect = SideEffect::Local;
+    const TEXTS: TextArgs = &[("content", TextKind::File)];
 
     type Args = WriteFileArgs;
 

@@ -30,8 +30,8 @@ use crate::sandbox::{
 };
 use crate::stdx::text::{count, one_line_summary, sanitize_line};
 use crate::tool::{
-    Access, CallPlan, Category, Effect, Preview, Progress, Risk, SeenVersions, SideEffect, ToolError,
-    ToolOutput,
+    Access, CallPlan, Category, Effect, Preview, Progress, Risk, SeenVersions, SideEffect, TextArgs,
+    TextKind, ToolError, ToolOutput,
 };
 
 mod loose;
@@ -132,9 +132,10 @@ impl Shell {
 }
 
 impl TypedTool for Shell {
-    const NAME: &'static str = "shell";
+    const NAME: &'static str = crate::tool::SHELL;
     const CATEGORY: Category = Category::Shell;
     const SIDE_EFFECT: SideEffect = SideEffect::External;
+    const TEXTS: TextArgs = &[("command", TextKind::Command)];
 
     type Args = ShellArgs;
 

@@ -1,18 +1,6 @@
 //! Descriptions of tools, as models get them.
 
 use super::*;
-use crate::tool::{Category, ToolSpec};
-
-#[tokio::test]
-async fn provenance_knows_the_tools_of_the_workspace() {
-    let bench = Bench::new(&[]);
-    let of_files = |spec: &&ToolSpec| matches!(spec.category, Category::Files | Category::Search);
-    let names: Vec<_> =
-        bench.tools.tools().specs().filter(of_files).map(|spec| spec.name.to_string()).collect();
-    let mut known = crate::approval::FILE_TOOLS;
-    known.sort_unstable();
-    assert_eq!(names, known);
-}
 
 #[tokio::test]
 async fn schemas_are_flat_objects() {
