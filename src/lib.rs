@@ -89,7 +89,8 @@
 //!   process, and one that follows from another (a new grant, postponing all), are two.
 //! - `a` on a card allows such calls for this session; it never covers HIGH, nor a command beyond its own text. A
 //!   shell command is MEDIUM or HIGH by what it does.
-//! - To the model that made it a call goes back under its own id, whatever the form; other ids are fitted.
+//! - To the provider that made it a call goes back under its own id, whatever the form; other ids are fitted. Behind a
+//!   router a vendor counts as a provider.
 //! - A service that is overloaded gets one retry before the fallback model, and a wait of more than a minute none;
 //!   without a fallback it is asked again for about a minute.
 //!   Each turn begins with the chosen model; within five minutes after it was given up it gets one try.

@@ -311,11 +311,14 @@ impl WireIds {
         Self { shape, ..Self::default() }
     }
 
-    /// Assigns an id to the next call of the conversation. To the model that made it, at the same provider, a call goes
-    /// back under its own id, whatever the form: behind a router another model may refuse it.
+    /// Assigns an id to the next call of the conversation. To the provider that made it, a call goes back under its own
+    /// id, whatever the form. The models of one vendor behind a router (`vendor/model`) count as a provider: another
+    /// vendor may refuse the id.
     pub fn assign(&mut self, call: &ToolCall, reply: &AssistantMessage, request: &ModelRequest) -> String {
         let own = &call.wire_id;
-        let same = reply.asked.split_once('/') == Some((request.provider.as_str(), request.model.as_str()));
+        let asked = format!("{}/{}", request.provider, request.model);
+        let same = reply.asked.rsplit_once('/').map(|(maker, _)| maker)
+            == asked.rsplit_once('/').map(|(maker, _)| maker);
         let goes_home = same && !request.provider.is_empty() && !own.is_empty();
         let usable = (goes_home || self.shape.takes(own)) && !self.taken.contains(own.as_str());
         let made = (0..).map(|round| self.shape.made(&call.id, round));
@@ -414,12 +417,16 @@ mod tests {
         let long = "call-6f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0-0";
         for id in ["functions.add:0", long] {
             for shape in [IdShape::Any, IdShape::Nine] {
-                let sent = |maker: &str| {
-                    WireIds::shaped(shape).assign(&call("1", id), &said_by(maker), &asked("kimi"))
+                let sent = |maker: &str, model: &str| {
+                    let request = ModelRequest { model: model.to_owned(), ..asked("kimi") };
+                    WireIds::shaped(shape).assign(&call("1", id), &said_by(maker), &request)
                 };
-                assert_eq!(sent("kimi/m"), id);
-                for other in ["other/m", "kimi/other", ""] {
-                    assert!(shape.takes(&sent(other)), "{id} {other}");
+                let own = [("kimi/m", "m"), ("kimi/other", "m"), ("kimi/vendor/m", "vendor/other")];
+                assert!(own.iter().all(|(maker, model)| sent(maker, model) == id));
+                let foreign =
+                    [("other/m", "m"), ("kimi/vendor/m", "other/m"), ("kimi/vendor/m", "m"), ("", "m")];
+                for (maker, model) in foreign {
+                    assert!(shape.takes(&sent(maker, model)), "{id} {maker} {model}");
                 }
             }
         }
