@@ -149,8 +149,10 @@ impl ToolSpec {
             (Category::Web, _) if self.name.as_str() == WEB_FETCH => "asks unless you or a page named it",
             (Category::Web, _) => "only reads",
             (_, SideEffect::None { .. }) => "only reads",
-            (_, SideEffect::Local) => "asks first",
-            (_, SideEffect::External) => "asks first, leaves this machine",
+            (Category::Server, SideEffect::External) => "asks first, leaves this machine",
+            // Of commands, those that are HIGH whatever their words send or fetch.
+            (_, SideEffect::External) if self.risk == Risk::High => "asks first, leaves this machine",
+            (_, SideEffect::Local | SideEffect::External) => "asks first",
         }
     }
 }
@@ -174,7 +176,7 @@ pub enum SideEffect {
     },
     /// Changes this machine.
     Local,
-    /// Reaches beyond this machine.
+    /// Can reach beyond this machine: a command, or a tool of a server.
     External,
 }
 
