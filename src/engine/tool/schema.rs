@@ -1,12 +1,14 @@
 //! Validates arguments against a tool's JSON Schema, and says what is required if they do not fit. Pure.
 //!
 //! It supports the keywords that argument schemas use, and ignores unknown ones. Its result is never final: a
-//! tool parses its arguments itself. It never panics, and its work is bounded for any schema. Called by the
-//! form in which arguments are edited.
+//! tool parses its arguments itself. It never panics, and its work is bounded for any schema. Called by the tools,
+//! by the form in which arguments are edited, and by `--set`.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
+
+use crate::stdx::text::nearest;
 
 /// The maximum nesting of schemas and values.
 const DEEPEST: usize = 32;
@@ -187,8 +189,15 @@ impl<'a> Check<'a> {
             match (known.and_then(|known| known.get(name)), more) {
                 (Some(schema), _) => self.at(name.clone(), schema, value, depth),
                 (None, Some(Value::Bool(false))) => {
+                    let free =
+                        known.into_iter().flat_map(Map::keys).filter(|known| !fields.contains_key(*known));
+                    let free: Vec<&str> = free.map(String::as_str).collect();
+                    // Models often write `file_path` for `path`.
+                    let inside = free.iter().copied().find(|known| name.contains(known));
+                    let like = inside.or_else(|| nearest(name, free));
+                    let like = like.map(|like| format!(" (did you mean `{like}`?)")).unwrap_or_default();
                     self.path.push(name.clone());
-                    self.fault("is not a field of this tool");
+                    self.fault(format!("is not a field of this tool{like}"));
                     self.path.pop();
                 }
                 (None, Some(schema)) => self.at(name.clone(), schema, value, depth),
@@ -356,6 +365,19 @@ mod tests {
             (&object, json!({ "path": "a", "size": 1, "tags": ["a", 2] }), &["tags, item 2 must be text"]),
             (&object, json!({ "path": "a", "size": 1, "mode": "x" }), &["mode must be one of fast, slow, 3"]),
             (&object, json!({ "path": "a", "size": 1, "nope": 1 }), &["nope is not a field of this tool"]),
+            (
+                &object,
+                json!({ "path": "a", "size": 1, "tgas": [], "file_path": 1 }),
+                &[
+                    "tgas is not a field of this tool (did you mean `tags`?)",
+                    "file_path is not a field of this tool",
+                ],
+            ),
+            (
+                &object,
+                json!({ "file_path": "a", "size": 1 }),
+                &["path is missing", "file_path is not a field of this tool (did you mean `path`?)"],
+            ),
             (
                 &object,
                 json!({ "path": "a", "size": 1, "deep": { "y": 1 } }),

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::stdx::text::nearest;
+use crate::tool::schema::{Fault, faults};
 use crate::tool::{ToolError, ToolSpec};
 
 /// Returns the JSON Schema of `T` in the form that suits models: one flat object, optional fields simply not
@@ -46,24 +46,20 @@ fn tidy(property: &mut Map<String, Value>) {
     }
 }
 
-/// Parses the arguments; errs with a `Misuse` that lists all their faults.
+/// Parses the arguments; errs with a `Misuse` that lists all their faults. An optional field may be null.
 pub fn parse<T: DeserializeOwned>(spec: &ToolSpec, args: &Value) -> Result<T, ToolError> {
-    let Value::Object(given) = args else {
-        let hint = format!("the arguments of {} must be one JSON object. {}", spec.name, fields(spec));
-        return Err(ToolError::Misuse { hint });
+    let misuse = |what: &str| ToolError::Misuse { hint: format!("{}: {what}. {}", spec.name, fields(spec)) };
+    let Value::Object(given) = args else { return Err(misuse("the arguments must be one JSON object")) };
+    let is_left_out = |fault: &Fault| {
+        let [name] = fault.path.as_slice() else { return false };
+        given.get(name).is_some_and(Value::is_null) && !is_required(spec, name)
     };
-    let faults = faults(spec, given);
+    let faults = faults(&spec.parameters, args).into_iter().filter(|fault| !is_left_out(fault));
+    let faults: Vec<String> = faults.map(|fault| fault.to_string()).collect();
     if faults.is_empty() {
-        return T::deserialize(args).map_err(|error| ToolError::Misuse {
-            hint: format!("{}: {error}. {}", spec.name, fields(spec)),
-        });
+        return T::deserialize(args).map_err(|error| misuse(&error.to_string()));
     }
-    Err(ToolError::Misuse { hint: format!("{}: {}. {}", spec.name, faults.join("; "), fields(spec)) })
-}
-
-fn properties(spec: &ToolSpec) -> impl Iterator<Item = (&str, &Value)> {
-    let properties = spec.parameters.get("properties").and_then(Value::as_object);
-    properties.into_iter().flatten().map(|(name, property)| (name.as_str(), property))
+    Err(misuse(&faults.join("; ")))
 }
 
 fn is_required(spec: &ToolSpec, name: &str) -> bool {
@@ -71,77 +67,12 @@ fn is_required(spec: &ToolSpec, name: &str) -> bool {
     required.is_some_and(|names| names.iter().any(|required| required == name))
 }
 
-fn faults(spec: &ToolSpec, given: &Map<String, Value>) -> Vec<String> {
-    let mut faults = Vec::new();
-    for name in given.keys() {
-        if properties(spec).any(|(known, _)| known == name) {
-            continue;
-        }
-        let free: Vec<&str> =
-            properties(spec).map(|(known, _)| known).filter(|known| !given.contains_key(*known)).collect();
-        // Models often write `file_path` for `path`.
-        let inside = free.iter().copied().find(|known| name.contains(known));
-        faults.push(match inside.or_else(|| nearest(name, free)) {
-            Some(known) => format!("there is no field `{name}`; did you mean `{known}`?"),
-            None => format!("there is no field `{name}`"),
-        });
-    }
-    for (name, property) in properties(spec) {
-        match given.get(name) {
-            None | Some(Value::Null) if is_required(spec, name) => {
-                faults.push(format!("the field `{name}` is missing"));
-            }
-            None | Some(Value::Null) => {}
-            Some(value) => faults.extend(fault_of_value(name, property, value)),
-        }
-    }
-    faults
-}
-
-fn fault_of_value(name: &str, property: &Value, value: &Value) -> Option<String> {
-    let kind = property.get("type").and_then(Value::as_str)?;
-    if !is_kind(value, kind) {
-        return Some(format!("`{name}` must be {}, not {}", article(kind), kind_of(value)));
-    }
-    if let Some(least) = property.get("minimum").and_then(Value::as_f64)
-        && value.as_f64().is_some_and(|number| number < least)
-    {
-        return Some(format!("`{name}` must be at least {least}, not {value}"));
-    }
-    let choices = property.get("enum").and_then(Value::as_array)?;
-    if choices.contains(value) {
-        return None;
-    }
-    let listed: Vec<String> = choices.iter().map(Value::to_string).collect();
-    Some(format!("`{name}` must be one of {}, not {value}", listed.join(", ")))
-}
-
-fn is_kind(value: &Value, kind: &str) -> bool {
-    match kind {
-        "string" => value.is_string(),
-        "integer" => value.is_u64() || value.is_i64(),
-        "boolean" => value.is_boolean(),
-        _ => true,
-    }
-}
-
-fn article(kind: &str) -> String {
-    if kind == "integer" { format!("an {kind}") } else { format!("a {kind}") }
-}
-
-fn kind_of(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(_) => "a string".to_owned(),
-        Value::Array(_) => "an array".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-    }
-}
-
 /// Lists the fields on one line.
 fn fields(spec: &ToolSpec) -> String {
-    let listed: Vec<String> = properties(spec)
+    let properties = spec.parameters.get("properties").and_then(Value::as_object);
+    let listed: Vec<String> = properties
+        .into_iter()
+        .flatten()
         .map(|(name, property)| {
             let kind = property.get("type").and_then(Value::as_str).unwrap_or("value");
             let need = if is_required(spec, name) { ", required" } else { "" };

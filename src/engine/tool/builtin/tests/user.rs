@@ -61,7 +61,11 @@ async fn steps_are_kept_whole_with_one_in_progress() {
                 json!({"items": [item("a", "in_progress"), item("b", "in_progress")]}),
                 "MISUSE 2 items are in_progress",
             ),
-            ("todo", json!({"items": [item("a", "later")]}), "unknown variant `later`"),
+            (
+                "todo",
+                json!({"items": [item("a", "later")]}),
+                "items, item 1, status must be one of pending, ",
+            ),
             ("todo", json!({"items": [item(" ", "done")]}), "MISUSE an item has an empty `text`"),
             ("todo", json!({"items": []}), "=The list is empty.\n"),
             ("todo", json!({}), "=The list is empty.\n"),
