@@ -89,7 +89,7 @@ pub fn reads_if_held(script: &str) -> bool {
 pub use self::look::{has_known_words, subcommand};
 pub use self::programs::reading_subcommands;
 pub use self::segments::{Segment, segments};
-pub use self::wrap::{is_interpreter, is_shell, wrapper};
+pub use self::wrap::{is_interpreter, is_keyword, is_shell, runs_others};
 
 /// Whether a program runs text that is not in its words: its input, or the content of a script.
 pub fn runs_other_text(invocation: &Invocation) -> bool {
@@ -120,8 +120,7 @@ fn wrapped(invocation: &Invocation, depth: usize, found: &mut Vec<Invocation>) -
         return None;
     }
     // After `time` the shell still recognizes keywords and assignments.
-    let is_keyword = |word: &str| ["!", "{", "}", "if", "while", "until", "for"].contains(&word);
-    let unsure = |word: &str| is_keyword(word) || lexer::is_assignment(word);
+    let unsure = |word: &str| is_keyword(word) || word == "for" || lexer::is_assignment(word);
     if depth > 0 && matches!(invocation.words.first(), Some(Some(word)) if unsure(word)) {
         return None;
     }

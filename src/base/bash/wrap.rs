@@ -141,6 +141,28 @@ const OPAQUE: &[&str] = &[
     "torsocks", "proxychains", "hyperfine", "valgrind", "perf", "ltrace", "gdb",
 ];
 
+/// Builtins and programs that run what their words name, each in a form of its own.
+const OTHERS: &[&str] = &[".", "source", "eval", "trap", "find", "fd", "fdfind"];
+
+/// Words of the shell after which a command begins.
+const KEYWORDS: &[&str] = &["!", "{", "}", "if", "then", "else", "elif", "do", "while", "until"];
+
+/// Whether a program runs other programs that its words may name, by its name without a folder. Interpreters
+/// ([`is_interpreter`]) run files and code.
+pub fn runs_others(name: &str) -> bool {
+    wrapper(name).is_some() || OPAQUE.contains(&name) || OTHERS.contains(&name) || is_loader(name)
+}
+
+/// Whether a command begins after this word of the shell.
+pub fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+/// Whether a program is the dynamic loader, which runs the program named after it.
+fn is_loader(name: &str) -> bool {
+    name.starts_with("ld-") && name.contains(".so")
+}
+
 /// Returns the row of a wrapper.
 pub fn wrapper(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|row| row.name == name)
@@ -169,8 +191,7 @@ pub fn inner(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
         "eval" => joined(words.get(1..)?),
         "trap" => joined(words.get(1..2).unwrap_or_default()),
         "git" => git(words),
-        // The dynamic loader runs the program named after it.
-        _ if name.starts_with("ld-") && name.contains(".so") => {
+        _ if is_loader(name) => {
             let is_program = words.get(1)?.as_deref().is_some_and(|word| !word.starts_with('-'));
             is_program.then(|| vec![InnerCommand::Words(1..words.len())])
         }

@@ -22,11 +22,8 @@ pub enum Extent {
     Prefix,
 }
 
-/// Programs, besides interpreters, that do what other words, input or a file say: their name allows nothing.
-const DO_ANYTHING: &[&str] = &[
-    ".", "awk", "builtin", "command", "doas", "env", "eval", "exec", "gawk", "nice", "nohup", "parallel",
-    "setsid", "source", "ssh", "stdbuf", "su", "sudo", "time", "timeout", "trap", "watch", "xargs",
-];
+/// Languages that read a program from their words and, unlike interpreters, data from their input.
+const PROGRAMMED: &[&str] = &["awk", "gawk", "mawk", "nawk"];
 
 /// Redirections that write no file.
 const HARMLESS: &[&str] = &["2>&1", "1>&2", ">&2", "2>/dev/null", "1>/dev/null", "&>/dev/null", ">/dev/null"];
@@ -43,7 +40,12 @@ pub fn command_words(script: &str) -> Option<Vec<CommandWords>> {
 
 fn words_of(invocation: &Invocation) -> Option<CommandWords> {
     let program = invocation.words.first()?.as_deref()?;
-    if DO_ANYTHING.contains(&program) || bash::is_interpreter(program) || program.contains('/') {
+    // What these do is said by other words, by input or by a file: their names allow nothing.
+    let does_anything = bash::runs_others(program)
+        || bash::is_interpreter(program)
+        || PROGRAMMED.contains(&program)
+        || program.contains('/');
+    if does_anything {
         return None;
     }
     let named = bash::subcommand(&invocation.words).filter(|named| *named > 1);
@@ -152,6 +154,19 @@ mod tests {
             let words =
                 command_words(script).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
             assert_eq!(words.map(|all| all.join(", ")).as_deref(), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn what_runs_other_programs_is_allowed_by_no_words() {
+        for program in [
+            ".", "awk", "builtin", "command", "doas", "env", "eval", "exec", "gawk", "nice", "nohup",
+            "parallel", "setsid", "source", "ssh", "stdbuf", "su", "sudo", "time", "timeout", "trap",
+            "watch", "xargs", "mawk", "chroot", "ionice", "busybox", "flock", "find", "fd", "unshare",
+            "python3", "sh",
+        ] {
+            assert_eq!(command_words(&format!("{program} a")), None, "{program}");
+            assert_eq!(command_words(&format!("{program} git status")), None, "{program}");
         }
     }
 

@@ -547,6 +547,35 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
     ] {
         assert_eq!(list(words), expected, "{words:?}");
     }
+    // What runs other programs could run any.
+    for runner in [
+        ".",
+        "source",
+        "eval",
+        "xargs",
+        "timeout",
+        "unshare",
+        "setpriv",
+        "su",
+        "parallel",
+        "watch",
+        "find",
+        "env",
+        "sudo",
+        "busybox",
+        "flock",
+        "ssh",
+        "trap",
+        "fd",
+        "setarch",
+        "/lib64/ld-linux-x86-64.so.2",
+    ] {
+        assert_eq!(outcome(&format!("{runner} -x \"$CMD\"")), "$CMD", "{runner}");
+        assert_eq!(outcome(&format!("cd x; then {runner} hook.sh")), "hook.sh", "{runner}");
+        if !runner.contains('/') {
+            assert_eq!(list(&[runner, "./hook.sh"]), runner);
+        }
+    }
     let error = content(&shell("$X"), &at).unwrap_err().to_string();
     let told = "`$X` in its command could be any program; give the program's file, or use a list of words";
     assert_eq!(error, told);

@@ -2,6 +2,9 @@
 //!
 //! It understands just enough of the shell to see where a word may name a program. If such a word is only
 //! known at run time, it returns an error, and the hook is not trusted. Reads no files. Called by `trust`.
+//!
+//! It reads segments and not invocations: a word may be a file wherever it stands, in quotes, assignments and
+//! comments too, and of an invocation a word with `$CO_WORKSPACE`, which is known here, is unknown.
 
 use std::path::{Path, PathBuf};
 
@@ -29,17 +32,6 @@ impl PathRoots {
         self.workspace.join(self.expanded(word))
     }
 }
-
-/// Programs and builtins that run what their arguments name, besides interpreters and wrappers of commands.
-const RUNNERS: &[&str] =
-    &[".", "source", "eval", "xargs", "timeout", "unshare", "setpriv", "su", "parallel", "watch", "find"];
-
-fn runs_arguments(name: &str) -> bool {
-    RUNNERS.contains(&name) || bash::wrapper(name).is_some()
-}
-
-/// Words after which a command begins.
-const OPENERS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "!", "time", "{", "}"];
 
 /// Programs that change the folder.
 const MOVERS: &[&str] = &["cd", "pushd", "popd"];
@@ -69,7 +61,7 @@ pub(super) fn named(line: &str, at: &PathRoots) -> Result<Vec<PathBuf>, String> 
 /// no file, or which only the program can find.
 pub(super) fn named_by_args(program: &str, args: &[String], at: &PathRoots) -> Result<Vec<PathBuf>, String> {
     let name = program.rsplit('/').next().unwrap_or(program);
-    if runs_arguments(name) {
+    if bash::runs_others(name) {
         return Err(name.to_owned());
     }
     let flags = args.iter().take_while(|arg| arg.starts_with('-')).count();
@@ -162,7 +154,10 @@ impl WordReader<'_> {
             if word.split('=').rev().skip(1).any(|name| name == "PATH") {
                 return Err("PATH=".to_owned());
             }
-            if used == WordUse::Program && value == WordValue::Fixed && OPENERS.contains(&word.as_str()) {
+            if used == WordUse::Program
+                && value == WordValue::Fixed
+                && (bash::is_keyword(word) || word == "time")
+            {
                 continue;
             }
             if used == WordUse::Program && word.contains('=') {
@@ -240,7 +235,7 @@ impl WordReader<'_> {
 fn following(used: WordUse, word: &str) -> WordUse {
     let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word);
     match used {
-        WordUse::Program if runs_arguments(name) || bash::is_interpreter(name) => WordUse::MayRun,
+        WordUse::Program if bash::runs_others(name) || bash::is_interpreter(name) => WordUse::MayRun,
         WordUse::Program => WordUse::Plain,
         WordUse::MayRun if ["-c", "-e"].contains(&word) => WordUse::Code,
         WordUse::Plain | WordUse::MayRun | WordUse::Code => used,

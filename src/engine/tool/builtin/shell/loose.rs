@@ -10,13 +10,6 @@ use crate::bash::{self, Invocation, Segment};
 const ANYWHERE: [&str; 12] =
     ["rm", "unlink", "shred", "sudo", "doas", "chmod", "chown", "rsync", "curl", "wget", "ssh", "terraform"];
 
-/// Words that precede a program.
-const BEFORE: [&str; 26] = [
-    "env", "nohup", "time", "xargs", "exec", "command", "builtin", "nice", "ionice", "timeout", "setsid",
-    "stdbuf", "busybox", "find", "parallel", "watch", "if", "then", "else", "elif", "do", "while", "until",
-    "!", "{", "sudo",
-];
-
 /// Returns the possible commands in a text.
 pub fn invocations(script: &str) -> Vec<Invocation> {
     // Read once with quotes removed, and once with quotes as ends of commands: the shell could run either.
@@ -45,9 +38,9 @@ fn commands(segment: &Segment, piped: bool, found: &mut Vec<Invocation>) {
             let (writes, reads) = (std::mem::take(&mut writes), std::mem::take(&mut reads));
             found.push(invocation(&segment.words[at..], writes, reads, piped));
         }
-        // After a wrapper, any word could be the program.
-        begins = begins && (BEFORE.contains(&name) || word.contains('=') || at > 0)
-            || (at == 0 && BEFORE.contains(&name));
+        // After a program that runs others, any word could be one of them.
+        let precedes = bash::runs_others(name) || bash::is_keyword(name);
+        begins = (begins && (precedes || word.contains('=') || at > 0)) || (at == 0 && precedes);
     }
     if !writes.is_empty() || !reads.is_empty() {
         found.push(invocation(&[], writes, reads, piped));
@@ -93,6 +86,17 @@ mod tests {
             let found = invocations(script);
             let shown = |one: &Invocation| one.words.iter().flatten().cloned().collect::<Vec<_>>().join(",");
             assert!(found.iter().any(|one| shown(one) == expected), "{script}: {found:?}");
+        }
+        // Whatever runs others, from the tables of `bash`, and what was listed here before.
+        for before in [
+            "env", "nohup", "time", "xargs", "exec", "command", "builtin", "nice", "ionice", "timeout",
+            "setsid", "stdbuf", "busybox", "find", "parallel", "watch", "if", "then", "else", "elif", "do",
+            "while", "until", "!", "{", "sudo", "eval", "source", ".", "trap", "fd", "ssh", "flock",
+            "unshare", "setpriv", "su", "chroot",
+        ] {
+            let found = invocations(&format!("{before} -x y git push ("));
+            let pushes = |one: &Invocation| one.words.iter().flatten().eq(["git", "push"]);
+            assert!(found.iter().any(pushes), "{before}: {found:?}");
         }
         let writes: Vec<_> =
             invocations("ls >out 2>>err (").into_iter().flat_map(|one| one.writes).flatten().collect();
