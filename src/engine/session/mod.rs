@@ -10,10 +10,11 @@ mod lock;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tokio::sync::watch;
 use uuid::{NoContext, Uuid};
 
 use self::lock::{LockError, SessionLock};
-use crate::approval::{Approval, Decider, RequestId};
+use crate::approval::{Approval, Decider, Grants, RequestId};
 use crate::history::{Conversation, Durability, History, Record, SessionId};
 use crate::store::{DecideOutcome, IdKind, Store, StoreError};
 
@@ -43,6 +44,8 @@ pub struct Session {
     store: Store,
     id: SessionId,
     history: History,
+    /// The grants of the history, for those who do not have the session.
+    grants: watch::Sender<Grants>,
     /// Already applied, and stored with the first commit: a session without commits is never stored.
     unsaved: Option<Record>,
     health: Health,
@@ -80,8 +83,7 @@ impl Session {
         let lock = lock(store, &id).await?;
         let opened = Record::Opened { workspace: workspace.to_owned() };
         let history = History::of(std::slice::from_ref(&opened));
-        let store = store.clone();
-        Ok(Self { store, id, history, unsaved: Some(opened), health: Health::Sound, _lock: lock })
+        Ok(Self::with(store.clone(), id, history, Some(opened), lock))
     }
 
     /// Creates a session that is a copy of this conversation; it is stored at once.
@@ -107,8 +109,18 @@ impl Session {
         if let Err(error) = store.end_questions(id).await {
             tracing::warn!(%error, "questions of tool servers were not withdrawn");
         }
-        let (store, id) = (store.clone(), id.clone());
-        Ok(Self { store, id, history, unsaved: None, health: Health::Sound, _lock: lock })
+        Ok(Self::with(store.clone(), id.clone(), history, None, lock))
+    }
+
+    fn with(
+        store: Store,
+        id: SessionId,
+        history: History,
+        unsaved: Option<Record>,
+        lock: SessionLock,
+    ) -> Self {
+        let grants = watch::Sender::new(history.grants().clone());
+        Self { store, id, history, grants, unsaved, health: Health::Sound, _lock: lock }
     }
 
     /// Returns the current history of a stored session, regardless of its owner.
@@ -122,6 +134,11 @@ impl Session {
 
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// Returns the grants that are in effect now and later.
+    pub fn watch_grants(&self) -> watch::Receiver<Grants> {
+        self.grants.subscribe()
     }
 
     /// Whether nothing of it is in the store yet.
@@ -214,8 +231,20 @@ impl Session {
             self.unsaved = Some(opened);
         }
         self.history = history;
+        self.publish_grants();
         self.health = Health::Sound;
         Ok(())
+    }
+
+    fn publish_grants(&self) {
+        let now = self.history.grants();
+        self.grants.send_if_modified(|known| {
+            let changed = known != now;
+            if changed {
+                known.clone_from(now);
+            }
+            changed
+        });
     }
 
     fn begin(&mut self) -> Result<(), StoreError> {
@@ -235,6 +264,7 @@ impl Session {
                 for record in records {
                     self.history.apply(record);
                 }
+                self.publish_grants();
                 self.health = Health::Sound;
                 Ok(())
             }

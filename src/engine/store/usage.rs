@@ -55,7 +55,8 @@ pub enum UsageOf {
     /// All sessions from this moment on.
     Since(Timestamp),
     Session(SessionId),
-    Turn(SessionId, u32),
+    /// The last turn of a session.
+    Turn(SessionId),
     /// The last request of a session.
     Last(SessionId),
 }
@@ -136,9 +137,10 @@ impl Store {
             let (condition, values): (&str, Vec<Box<dyn ToSql>>) = match of {
                 UsageOf::Since(since) => ("at >= ?1", vec![Box::new(since.as_millisecond())]),
                 UsageOf::Session(id) => ("session = ?1", vec![Box::new(id.0)]),
-                UsageOf::Turn(id, turn) => {
-                    ("session = ?1 AND turn = ?2", vec![Box::new(id.0), Box::new(turn)])
-                }
+                UsageOf::Turn(id) => (
+                    "session = ?1 AND turn = (SELECT turns FROM sessions WHERE id = ?1)",
+                    vec![Box::new(id.0)],
+                ),
                 UsageOf::Last(id) => (
                     "session = ?1 AND no = (SELECT max(no) FROM usage WHERE session = ?1)",
                     vec![Box::new(id.0)],

@@ -19,7 +19,7 @@ use crate::accounts::login::Credentials;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Event, Op};
 use crate::app::App;
-use crate::approval::{AutoApprove, Decider};
+use crate::approval::{AutoApprove, Decider, Grants};
 use crate::command::{
     Command, CommandEffect, CommandFile, Commands, Entry, Notice, Privacy, SessionChange, UNSANDBOXED, code,
     dispatch,
@@ -102,7 +102,16 @@ pub(super) enum SessionView<'a> {
     /// Nothing runs.
     Here(&'a History),
     /// A turn has the history; the store contains the same.
-    InTheStore,
+    InTheStore { grants: &'a watch::Receiver<Grants> },
+}
+
+impl SessionView<'_> {
+    pub(super) fn grants(self) -> Grants {
+        match self {
+            Self::Here(history) => history.grants().clone(),
+            Self::InTheStore { grants } => grants.borrow().clone(),
+        }
+    }
 }
 
 /// An action that only the session's owner may do.

@@ -51,6 +51,7 @@ impl SessionRuntime<'_> {
         let is_late = matches!(work, AutomaticWork::LateCalls);
         let mut control = LoopControl::Continue;
         let messages = self.session.history().whole().count();
+        let grants = self.session.watch_grants();
         let end = {
             let mut keeping = Box::pin(app.permissions.keep_rules(&folder));
             let turn = drive(&mut self.session, &self.env, &frontend, work, cancel.clone());
@@ -65,7 +66,8 @@ impl SessionRuntime<'_> {
                         }
                     }
                     ask = self.client.asks.recv(), if outbox.len() < OPS => {
-                        let heard = self.client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::InTheStore).await;
+                        let known = SessionView::InTheStore { grants: &grants };
+                        let heard = self.client.handle(ask.unwrap_or(ClientRequest::Close), known).await;
                         match &heard {
                             OwnerAction::Op(Op::Steer { parts }) => {
                                 self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });

@@ -39,7 +39,7 @@ impl ClientHandler {
             auto_approve: policy.auto_approve,
             isolation: app.sandbox.isolation(),
             read_only: self.read_only.clone(),
-            turn_runs: matches!(known, SessionView::InTheStore),
+            turn_runs: matches!(known, SessionView::InTheStore { .. }),
             thinking: app.models.thinking(),
             ..CommandView::default()
         };
@@ -81,7 +81,7 @@ impl ClientHandler {
             CommandNeed::Cache => view.cache = app.cache.list(),
             CommandNeed::Models => view.models = app.models.lines(&self.used_models().await),
             CommandNeed::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
-            CommandNeed::Cost => view.cost = cost(self, &*self.known(known).await).await,
+            CommandNeed::Cost => view.cost = cost(self).await,
             CommandNeed::Stats => match stats(self).await {
                 Ok(stats) => view.stats = stats,
                 Err(why) => view.stats_broken = Some(why),
@@ -99,7 +99,7 @@ impl ClientHandler {
                 let everywhere = app.store.waiting_count().await.unwrap_or_default();
                 view.waiting_elsewhere = everywhere.saturating_sub(waiting.len());
                 view.waiting = waiting.into_iter().map(|one| one.request).collect();
-                view.grants = self.known(known).await.grants().by_request();
+                view.grants = known.grants().by_request();
                 let allowing = policy.rules.rules.iter().filter(|rule| rule.effect == RuleEffect::Allow);
                 let sourced =
                     |rule: &Rule| RuleLine { text: format!("{rule}, {}", rule.source), ..rule_line(rule) };
@@ -115,8 +115,8 @@ impl ClientHandler {
             }
             CommandNeed::Guide => view.guide = self.guide(),
             CommandNeed::Rules => {
-                let history = self.known(known).await;
-                let rules = policy.rules.rules.iter().chain(history.grants().rules());
+                let grants = known.grants();
+                let rules = policy.rules.rules.iter().chain(grants.rules());
                 view.rules = rules.map(rule_line).collect();
                 view.rules_broken = match &policy.rules.health {
                     RulesHealth::Broken { because } => Some(because.clone()),
@@ -131,7 +131,7 @@ impl ClientHandler {
     pub(super) async fn known<'a>(&self, known: SessionView<'a>) -> Cow<'a, History> {
         match known {
             SessionView::Here(history) => Cow::Borrowed(history),
-            SessionView::InTheStore => {
+            SessionView::InTheStore { .. } => {
                 Cow::Owned(Session::read(&self.app.store, &self.session).await.unwrap_or_default())
             }
         }
@@ -183,13 +183,13 @@ fn rule_line(rule: &Rule) -> RuleLine {
 }
 
 /// Returns the usage by period. If the store cannot be read, the status rows report it.
-async fn cost(client: &ClientHandler, history: &History) -> Vec<CostPart> {
+async fn cost(client: &ClientHandler) -> Vec<CostPart> {
     let store = &client.app.store;
     let id = &client.session;
     let midnight = day_start(store.clock().now(), &system_zone());
     let parts = [
         ("last request", UsageOf::Last(id.clone())),
-        ("this turn", UsageOf::Turn(id.clone(), history.turns())),
+        ("this turn", UsageOf::Turn(id.clone())),
         ("this session", UsageOf::Session(id.clone())),
         ("today", UsageOf::Since(midnight)),
     ];

@@ -215,7 +215,7 @@ async fn sums_are_by_model_session_turn_and_request() {
     let a = "a 3/1 40 at least $0.000000005 (1 request of unknown price)";
     assert_eq!(told(UsageOf::Since(epoch)).await, format!("b 2/0 60 $0.00000055, {a}"));
     assert_eq!(told(UsageOf::Session(id("one"))).await, format!("b 1/0 20 $0.000000050, {a}"));
-    assert_eq!(told(UsageOf::Turn(id("one"), 2)).await, "a 2/1 30 unknown");
+    assert_eq!(told(UsageOf::Turn(id("one"))).await, "a 2/1 30 unknown");
     assert_eq!(told(UsageOf::Last(id("one"))).await, "a 1/1 0 $0.00");
     assert_eq!(told(UsageOf::Last(id("none"))).await, "");
     let sessions = store.usage_by_session(epoch).await.unwrap();
