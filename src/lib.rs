@@ -85,8 +85,8 @@
 //!   of sections that holds nothing that changes, so that a provider's cache survives a change of the mode.
 //! - A conversation that does not fit is shortened by the turn machine, in a phase of its own, before the request is
 //!   made; the tools of a request are those of its moment, and the prefix changes only if they did.
-//! - A decision on a card or question of the session and taking it in are one transaction. One from the inbox or of another
-//!   process, and one that follows from another (a new grant, postponing all), are two.
+//! - Decisions that the owner of a session makes and taking them in are one transaction: on a card or in the inbox, on one
+//!   request or many, by the user or by a new grant. One of another process is two.
 //! - `a` on a card allows such calls for this session; it never covers HIGH, nor a command beyond its own text. A
 //!   shell command is MEDIUM or HIGH by what it does.
 //! - To the provider that made it a call goes back under its own id, whatever the form; other ids are fitted. Behind a

@@ -51,7 +51,7 @@ pub enum ClientRequest {
     KeepModel { name: String },
     /// Change a tool server; [`ServerMessage::Servers`] follows.
     Server(ServerChange),
-    /// Decide requests of any session, each by itself. Failures are reported; [`ServerMessage::Elsewhere`] follows.
+    /// Decide requests of any session, all in one transaction. Those that did not count are reported.
     DecideAll { requests: Vec<RequestId>, approval: Approval },
     /// Resume a session without an owner, beside the current one; the result is reported.
     ResumeNow { session: SessionId },

@@ -208,6 +208,11 @@ pub enum Op {
         request: RequestId,
         approval: Approval,
     },
+    /// Decides requests, which may be other sessions', with one answer.
+    DecideAll {
+        requests: Vec<RequestId>,
+        approval: Approval,
+    },
     /// Takes back what the approval of this request allowed for the session.
     Revoke {
         request: RequestId,

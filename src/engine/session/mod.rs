@@ -193,21 +193,18 @@ impl Session {
         is_asked || !history.late_calls().is_empty() || history.damaged() > 0
     }
 
-    /// Decides a request and takes every decision about this session's requests, in one transaction: the outcome, and
-    /// the records as from [`Session::consume_decisions`]. The request may be another session's. Poisons like
-    /// [`Session::commit`].
+    /// Decides requests, in order, and takes every decision about this session's requests, in one transaction: the
+    /// outcomes, and the records as from [`Session::consume_decisions`]. The requests may be other sessions'. Poisons
+    /// like [`Session::commit`].
     pub async fn decide(
         &mut self,
-        request: &RequestId,
-        approval: Approval,
-        by: Decider,
-    ) -> Result<(DecideOutcome, Vec<Record>), StoreError> {
-        if self.unsaved.is_some() {
-            return Ok((self.store.decide(request, approval, by).await?, Vec::new()));
+        decisions: &[(RequestId, Approval, Decider)],
+    ) -> Result<(Vec<DecideOutcome>, Vec<Record>), StoreError> {
+        if decisions.is_empty() {
+            return Ok((Vec::new(), self.consume_decisions().await?));
         }
         self.begin()?;
-        let after = self.history.len();
-        let result = self.store.decide_and_consume(&self.id, after, request, approval, by).await;
+        let result = self.store.decide_and_consume(&self.id, self.history.len(), decisions).await;
         self.end(result.as_ref().map(|(_, records)| records.as_slice()).map_err(Clone::clone))?;
         result
     }

@@ -42,6 +42,29 @@ impl DecideOutcome {
             Self::Unknown => "no longer exists".to_owned(),
         }
     }
+
+    /// Describes the decisions that did not count, in one line; empty if all did.
+    pub fn losses(outcomes: &[Self]) -> String {
+        let lost_ones: Vec<&Self> = outcomes.iter().filter(|outcome| **outcome != Self::Recorded).collect();
+        match lost_ones[..] {
+            [] => String::new(),
+            [one] if outcomes.len() == 1 => one.to_string(),
+            [one] => format!("1 of {} was not recorded. {one}", outcomes.len()),
+            [..] => {
+                let faster =
+                    lost_ones.iter().filter(|one| matches!(one, Self::AlreadyDecided { .. })).count();
+                let rest = lost_ones.len() - faster;
+                let words = match (faster, rest) {
+                    (_, 0) => "already decided elsewhere".to_owned(),
+                    (0, _) => "they can no longer be decided".to_owned(),
+                    (faster, rest) => {
+                        format!("{faster} already decided elsewhere, {rest} can no longer be decided")
+                    }
+                };
+                format!("{} of {} were not recorded: {words}.", lost_ones.len(), outcomes.len())
+            }
+        }
+    }
 }
 
 impl std::fmt::Display for DecideOutcome {
@@ -89,20 +112,20 @@ impl Store {
         self.transact(Durability::Synced, move |write| consume(write, &session, after, &redactor)).await
     }
 
-    /// [`Store::decide`] and [`Store::consume`] in one synced transaction, for the owner of the session.
+    /// [`Store::decide`] for each of these requests, in order, and [`Store::consume`], in one synced transaction, for the
+    /// owner of the session.
     pub async fn decide_and_consume(
         &self,
         session: &SessionId,
         after: u64,
-        request: &RequestId,
-        approval: Approval,
-        by: Decider,
-    ) -> Result<(DecideOutcome, Vec<Record>), StoreError> {
-        let verdict = encode::verdict(request, &approval, &by, &self.inner.redactor)?;
+        decisions: &[(RequestId, Approval, Decider)],
+    ) -> Result<(Vec<DecideOutcome>, Vec<Record>), StoreError> {
         let (session, redactor) = (session.clone(), Arc::clone(&self.inner.redactor));
+        let verdict = |(request, approval, by): &_| encode::verdict(request, approval, by, &redactor);
+        let verdicts = decisions.iter().map(verdict).collect::<Result<Vec<_>, _>>()?;
         self.transact(Durability::Synced, move |write| {
-            let outcome = decide(write, &verdict)?;
-            Ok((outcome, consume(write, &session, after, &redactor)?))
+            let outcomes = verdicts.iter().map(|verdict| decide(write, verdict)).collect::<Result<_, _>>()?;
+            Ok((outcomes, consume(write, &session, after, &redactor)?))
         })
         .await
     }
@@ -253,4 +276,36 @@ pub(super) fn parse<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, Sto
             "an approval that this co cannot read ({error}); it was written by a newer co: use that one"
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losers_are_told_in_one_line() {
+        let faster = || DecideOutcome::AlreadyDecided { approval: Approval::yes(), by: Decider::Cli };
+        let expired = || DecideOutcome::NotOpen { state: RequestState::Expired };
+        let won = || DecideOutcome::Recorded;
+        for (outcomes, told) in [
+            (vec![], ""),
+            (vec![won(), won()], ""),
+            (vec![faster()], "This request was already approved by you (co approvals); nothing was changed."),
+            (
+                vec![won(), expired()],
+                "1 of 2 was not recorded. This request has expired and can no longer be decided.",
+            ),
+            (vec![faster(), faster(), won()], "2 of 3 were not recorded: already decided elsewhere."),
+            (
+                vec![expired(), DecideOutcome::Unknown],
+                "2 of 2 were not recorded: they can no longer be decided.",
+            ),
+            (
+                vec![expired(), faster()],
+                "2 of 2 were not recorded: 1 already decided elsewhere, 1 can no longer be decided.",
+            ),
+        ] {
+            assert_eq!(DecideOutcome::losses(&outcomes), told);
+        }
+    }
 }

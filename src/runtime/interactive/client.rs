@@ -235,7 +235,10 @@ impl ClientHandler {
     pub(super) async fn handle(&mut self, ask: ClientRequest, known: SessionView<'_>) -> OwnerAction {
         if matches!(
             ask,
-            ClientRequest::Line { .. } | ClientRequest::Prompt(_) | ClientRequest::Op(Op::Decide { .. })
+            ClientRequest::Line { .. }
+                | ClientRequest::Prompt(_)
+                | ClientRequest::Op(Op::Decide { .. })
+                | ClientRequest::DecideAll { .. }
         ) {
             Box::pin(self.refresh_rules()).await;
         }
@@ -265,7 +268,9 @@ impl ClientHandler {
             ClientRequest::KeepModel { name } => self.keep_model(&name).await,
             ClientRequest::SetMode { mode } => self.set_mode(mode).await,
             ClientRequest::Server(change) => self.change_server(change).await,
-            ClientRequest::DecideAll { requests, approval } => self.decide_all(requests, approval),
+            ClientRequest::DecideAll { requests, approval } => {
+                return OwnerAction::Op(Op::DecideAll { requests, approval });
+            }
             ClientRequest::ResumeNow { session } => self.resume_beside(session).await,
             ClientRequest::SaveRule { request, text, scope } => {
                 return Box::pin(self.save_rule(request, text, scope)).await;

@@ -1,6 +1,6 @@
 //! The inbox of all sessions: its list, its decisions, and sessions resumed beside the current one.
 //!
-//! A decision writes to the store and runs nothing; the owner of the session is notified. A session without an owner
+//! A decision is made by the owner of the session at hand; the owners of others are notified. A session without an owner
 //! can be resumed here unattended: its new requests wait in the inbox again.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use super::client::ClientHandler;
 use super::view::title;
 use crate::agent::port::{Closed, Event, Frontend};
 use crate::app::{App, AppError};
-use crate::approval::{Approval, Decider, RequestId};
+use crate::approval::Decider;
 use crate::command::Notice;
 use crate::frontend::protocol::{Holder, InboxLine, ServerMessage};
 use crate::frontend::sentences;
@@ -122,23 +122,13 @@ impl ClientHandler {
         (one_line_summary(row.title.as_deref().unwrap_or("untitled"), TITLE), holder)
     }
 
-    /// Decides requests one after the other, in the background; each decision is on disk before the next.
-    pub(super) fn decide_all(&mut self, requests: Vec<RequestId>, approval: Approval) {
-        let (store, decider) = (self.app.store.clone(), self.decider.clone());
-        self.background.work.spawn(async move {
-            let mut outcomes = Vec::with_capacity(requests.len());
-            for request in &requests {
-                match store.decide(request, approval.clone(), decider.clone()).await {
-                    Ok(outcome) => outcomes.push(outcome),
-                    Err(error) => {
-                        let done = outcomes.len();
-                        let text = format!("{error}. Of {} requests {done} were processed.", requests.len());
-                        return Notice::error("approvals", text);
-                    }
-                }
-            }
-            Notice::warning("approvals", losses(&outcomes))
-        });
+    /// Reports decisions that did not count, and that the inbox shows them as they are.
+    pub(super) async fn tell_losses(&self, outcomes: &[DecideOutcome]) {
+        let losses = DecideOutcome::losses(outcomes);
+        if !losses.is_empty() {
+            self.say(Notice::warning("approvals", losses)).await;
+            self.elsewhere().await;
+        }
     }
 
     /// Resumes a session without an owner, beside the current one.
@@ -246,62 +236,5 @@ impl Frontend for UnattendedFrontend {
             self.returned.fetch_add(1, Ordering::Relaxed);
         }
         Box::pin(std::future::ready(Ok(())))
-    }
-}
-
-/// Describes the decisions that did not count, in one line; empty if all did.
-fn losses(outcomes: &[DecideOutcome]) -> String {
-    let lost_ones: Vec<&DecideOutcome> =
-        outcomes.iter().filter(|outcome| **outcome != DecideOutcome::Recorded).collect();
-    match lost_ones[..] {
-        [] => String::new(),
-        [one] if outcomes.len() == 1 => one.to_string(),
-        [one] => format!("1 of {} was not recorded. {one}", outcomes.len()),
-        [..] => {
-            let faster =
-                lost_ones.iter().filter(|one| matches!(one, DecideOutcome::AlreadyDecided { .. })).count();
-            let rest = lost_ones.len() - faster;
-            let words = match (faster, rest) {
-                (_, 0) => "already decided elsewhere".to_owned(),
-                (0, _) => "they can no longer be decided".to_owned(),
-                (faster, rest) => {
-                    format!("{faster} already decided elsewhere, {rest} can no longer be decided")
-                }
-            };
-            format!("{} of {} were not recorded: {words}.", lost_ones.len(), outcomes.len())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::RequestState;
-
-    #[test]
-    fn losers_are_told_in_one_line() {
-        let faster = || DecideOutcome::AlreadyDecided { approval: Approval::yes(), by: Decider::Cli };
-        let expired = || DecideOutcome::NotOpen { state: RequestState::Expired };
-        let won = || DecideOutcome::Recorded;
-        for (outcomes, told) in [
-            (vec![], ""),
-            (vec![won(), won()], ""),
-            (vec![faster()], "This request was already approved by you (co approvals); nothing was changed."),
-            (
-                vec![won(), expired()],
-                "1 of 2 was not recorded. This request has expired and can no longer be decided.",
-            ),
-            (vec![faster(), faster(), won()], "2 of 3 were not recorded: already decided elsewhere."),
-            (
-                vec![expired(), DecideOutcome::Unknown],
-                "2 of 2 were not recorded: they can no longer be decided.",
-            ),
-            (
-                vec![expired(), faster()],
-                "2 of 2 were not recorded: 1 already decided elsewhere, 1 can no longer be decided.",
-            ),
-        ] {
-            assert_eq!(losses(&outcomes), told);
-        }
     }
 }

@@ -57,7 +57,7 @@ use crate::runtime::hooks::session_ended;
 use crate::runtime::{OpenedSession, SessionTarget, orphaned_processes, remove_sessions, retention};
 use crate::session::{Session, end_orphaned_questions};
 use crate::stdx::process_memory::give_back_code;
-use crate::store::{DecideOutcome, Store, StoreError, Wakeups};
+use crate::store::{Store, StoreError, Wakeups};
 use crate::workspace::World;
 
 /// The parts of an interactive run. The front end is already open.
@@ -500,7 +500,8 @@ impl<'a> SessionRuntime<'a> {
     /// Handles an operation while no turn runs.
     async fn op(&mut self, op: Op) -> Result<LoopControl, AppError> {
         match op {
-            Op::Decide { request, approval } => self.decide(&request, approval).await?,
+            Op::Decide { request, approval } => self.decide(vec![request], approval).await?,
+            Op::DecideAll { requests, approval } => self.decide(requests, approval).await?,
             Op::Steer { parts } => return self.prompt(parts).await,
             Op::TakeBack { parts } => self.take_back(&parts).await?,
             Op::Revoke { request } => {
@@ -637,15 +638,14 @@ impl<'a> SessionRuntime<'a> {
         LoopControl::Continue
     }
 
-    /// Decides a pending request between turns: in the store first, the first answer wins.
-    async fn decide(&mut self, request: &RequestId, approval: Approval) -> Result<(), AppError> {
+    /// Decides requests between turns: in the store first, the first answer wins.
+    async fn decide(&mut self, requests: Vec<RequestId>, approval: Approval) -> Result<(), AppError> {
         self.holds_late = false;
         self.store = StoreState::Takes;
-        let by = self.client.decider.clone();
-        let (outcome, records) = self.session.decide(request, approval, by).await?;
-        if outcome != DecideOutcome::Recorded {
-            self.client.say(Notice::warning("approvals", outcome.to_string())).await;
-        }
+        let decision = |request| (request, approval.clone(), self.client.decider.clone());
+        let decisions: Vec<_> = requests.into_iter().map(decision).collect();
+        let (outcomes, records) = self.session.decide(&decisions).await?;
+        self.client.tell_losses(&outcomes).await;
         self.show_decisions(&records).await;
         Ok(())
     }

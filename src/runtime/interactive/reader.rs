@@ -3,12 +3,12 @@
 use super::client::{ClientHandler, OwnerAction, SessionView};
 use super::{AppError, SessionExit};
 use crate::agent::port::Op;
+use crate::approval::{Approval, RequestId};
 use crate::command::{Notice, SessionChange};
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::History;
 use crate::message::images;
 use crate::session::Session;
-use crate::store::DecideOutcome;
 
 /// Runs until the front end closes or another session is opened.
 pub(super) async fn run(
@@ -34,11 +34,11 @@ pub(super) async fn run(
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
                     OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
                     OwnerAction::Op(Op::Decide { request, approval }) => {
-                        let outcome = client.app.store.decide(&request, approval, client.decider.clone()).await?;
-                        if outcome != DecideOutcome::Recorded {
-                            client.say(Notice::warning("approvals", outcome.to_string())).await;
-                        }
-                        client.waiting().await;
+                        decide(client, vec![request], approval).await;
+                        None
+                    }
+                    OwnerAction::Op(Op::DecideAll { requests, approval }) => {
+                        decide(client, requests, approval).await;
                         None
                     }
                     OwnerAction::Change(_)
@@ -76,6 +76,20 @@ pub(super) async fn run(
     // Only the owner could store them.
     client.notes.clear();
     Ok(left)
+}
+
+/// Decides requests one after the other; their owners take the decisions.
+async fn decide(client: &mut ClientHandler, requests: Vec<RequestId>, approval: Approval) {
+    let mut outcomes = Vec::with_capacity(requests.len());
+    for request in &requests {
+        let decided = client.app.store.decide(request, approval.clone(), client.decider.clone()).await;
+        match client.or_say("approvals", decided).await {
+            Some(outcome) => outcomes.push(outcome),
+            None => break,
+        }
+    }
+    client.tell_losses(&outcomes).await;
+    client.waiting().await;
 }
 
 async fn show(client: &mut ClientHandler, history: &History) {

@@ -82,7 +82,12 @@ pub fn take(model: &mut Model, event: Event) {
         }
         Event::Compacting { messages } => note(model, &sentences::compacting(messages)),
         Event::Compacted { compacted } => compacted_now(model, &compacted),
-        Event::Status { text } => note(model, &text),
+        Event::Status { text } => {
+            if let Some(panel) = &mut model.panel {
+                panel.state_mut().overhear(&text);
+            }
+            note(model, &text);
+        }
         Event::TurnEnded { end } => turn_ended(model, end),
     }
 }

@@ -253,6 +253,43 @@ async fn a_taken_id_and_a_second_decision_are_refused_whole() {
     assert_eq!(store.waiting_count().await.unwrap(), 0);
 }
 
+/// What the owner decides is taken in with it, whichever session asked: all of it or nothing.
+#[tokio::test]
+async fn decisions_of_the_owner_are_one_transaction() {
+    let world = World::new();
+    let store = world.store().await;
+    let mut one = session_with(&store, &["a", "b"]).await;
+    one.commit(&[asked("a", "1"), asked("b", "2")], Durability::Written).await.unwrap();
+    let mut two = session_with(&store, &["z"]).await;
+    two.commit(&[asked("z", "3")], Durability::Written).await.unwrap();
+    let no = |request| (id(request), deny("no"), Decider::Tui);
+    let decisions = ["1", "3", "2", "4"].map(no);
+
+    // Another process wrote to the session meanwhile: no decision without its record.
+    let wrong = one.history().len() - 1;
+    let error = store.decide_and_consume(one.id(), wrong, &decisions).await.unwrap_err();
+    assert!(matches!(error, StoreError::OutOfStep { .. }), "{error}");
+    assert_eq!(rows(&store, one.id()).await, ["1 waiting", "2 waiting"]);
+
+    let (outcomes, records) = one.decide(&decisions).await.unwrap();
+    let recorded = DecideOutcome::Recorded;
+    assert_eq!(outcomes, [recorded.clone(), recorded.clone(), recorded, DecideOutcome::Unknown]);
+    let by_person = |call, request| Record::Decided {
+        request: id(request),
+        call: co::message::CallId(String::from(call)),
+        approval: deny("no"),
+        by: Decider::Tui,
+    };
+    assert_eq!(records, [by_person("a", "1"), by_person("b", "2")], "its own, in the order of the decisions");
+    assert_eq!(rows(&store, one.id()).await, ["1 consumed", "2 consumed"]);
+    assert_eq!(rows(&store, two.id()).await, ["3 denied"], "its owner takes it");
+    check_agreement(&store, &one).await;
+    // A session that is not stored yet has no requests of its own.
+    let mut new = Session::create(&store, std::path::Path::new("/w")).await.unwrap();
+    let (outcomes, records) = new.decide(&[no("3")]).await.unwrap();
+    assert!(matches!(outcomes[..], [DecideOutcome::AlreadyDecided { .. }]) && records.is_empty());
+}
+
 #[tokio::test]
 async fn requests_are_listed_found_and_followed() {
     let world = World::new();

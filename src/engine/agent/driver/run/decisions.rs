@@ -6,32 +6,34 @@
 use super::Driver;
 use crate::agent::effect::Input;
 use crate::agent::port::Event;
-use crate::approval::{Approval, Remember, RequestId};
+use crate::approval::{Approval, Remember, Request, RequestId};
 use crate::history::{Record, RecordedState, TurnEnd};
 use crate::store::{DecideOutcome, StoreError};
 
 impl Driver<'_> {
     /// Decides `Later` for every waiting request, then lets the turn end.
     pub(super) async fn defer(&mut self) -> Result<Option<TurnEnd>, StoreError> {
-        for request in self.turn.waiting_requests() {
-            self.session.store().decide(&request.id, Approval::Later, self.env.decider.clone()).await?;
-        }
-        if let Some(end) = self.take_decisions().await? {
+        let later = |request: Request| (request.id, Approval::Later, self.env.decider.clone());
+        let waiting: Vec<_> = self.turn.waiting_requests().into_iter().map(later).collect();
+        let (_, records) = self.session.decide(&waiting).await?;
+        if let Some(end) = self.apply_decisions(records).await? {
             return Ok(Some(end));
         }
         self.feed(Input::Defer).await
     }
 
-    /// Writes a decision made at this front end to the store, like any decision: the first answer wins.
+    /// Writes decisions made at this front end to the store, like any decision: the first answer wins.
     pub(super) async fn decide(
         &mut self,
-        request: &RequestId,
+        requests: Vec<RequestId>,
         approval: Approval,
     ) -> Result<Option<TurnEnd>, StoreError> {
-        let by = self.env.decider.clone();
-        let (outcome, records) = self.session.decide(request, approval, by).await?;
-        if outcome != DecideOutcome::Recorded {
-            self.show(Event::Status { text: outcome.to_string() }).await;
+        let decision = |request| (request, approval.clone(), self.env.decider.clone());
+        let decisions: Vec<_> = requests.into_iter().map(decision).collect();
+        let (outcomes, records) = self.session.decide(&decisions).await?;
+        let losses = DecideOutcome::losses(&outcomes);
+        if !losses.is_empty() {
+            self.show(Event::Status { text: losses }).await;
         }
         self.apply_decisions(records).await
     }
@@ -39,10 +41,9 @@ impl Driver<'_> {
     /// Answers requests that a new grant, mode or rule now covers, through the store like any other.
     pub(super) async fn settle_covered(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.turn.tell_time(self.env.clock.now());
-        for (request, approval, by) in self.turn.covered() {
-            self.session.store().decide(&request, approval, by).await?;
-        }
-        self.take_decisions().await
+        let covered = self.turn.covered();
+        let (_, records) = self.session.decide(&covered).await?;
+        self.apply_decisions(records).await
     }
 
     /// Consumes decisions made here or in any process and feeds them to the machine.
