@@ -28,7 +28,7 @@ use crate::eval::results::{
 use crate::eval::run::CaseRunner;
 use crate::frontend::traces::page;
 use crate::stdx::fs::{create_private_dir, fingerprint, write_atomic, write_private};
-use crate::stdx::moment::duration;
+use crate::stdx::moment::milliseconds;
 use crate::stdx::text::count;
 use crate::telemetry::SpanFile;
 use crate::workspace::{World, load_settings};
@@ -347,7 +347,7 @@ impl Progress {
         }
         self.said = Instant::now();
         let rate = self.done as f64 / self.began.elapsed().as_secs_f64().max(1e-3);
-        let left = duration((self.all - self.done) as f64 / rate * 1e3);
+        let left = milliseconds((self.all - self.done) as f64 / rate * 1e3);
         let cost = usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
         let line = format!("{}/{} runs, {rate:.1} a second{cost}, {left} left", self.done, self.all);
         let mut out = std::io::stderr().lock();

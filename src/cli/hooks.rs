@@ -18,6 +18,7 @@ use crate::hook::file::{HookCommand, HookDef, HookScope};
 use crate::hook::notices::HookNotices;
 use crate::hook::trust::{ContentState, program};
 use crate::sandbox::env::child_env;
+use crate::stdx::moment::duration;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditNote, Store};
 use crate::workspace::{FoundHook, FoundHooks, HookFiles, World, load_settings};
@@ -206,7 +207,7 @@ impl<'a> HooksCommand<'a> {
                 rows.push(("not checked", "programs found on PATH, and what they read or start".to_owned()));
             }
         }
-        rows.push(("timeout", format!("{} s", def.timeout.as_secs())));
+        rows.push(("timeout", duration(def.timeout)));
         rows.push(("file", format!("{}:{}", def.file.display(), def.line)));
         rows.push(("content", hash.get(..SHORT).unwrap_or(hash).to_owned()));
         let rows = rows.iter().map(|(name, value)| format!("  {name:8} {}\n", sanitize_line(value)));

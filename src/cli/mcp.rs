@@ -1,5 +1,7 @@
 //! `co mcp`: lists, adds, removes, switches and tests tool servers.
 
+use std::time::Duration;
+
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -12,6 +14,7 @@ use super::table::{columns, table};
 use crate::app::{server_place, tools};
 use crate::config::{SERVER_PRESETS, ServerApproval, ServerScope, ServerSettings, Settings, WriteError};
 use crate::runtime::{NewServer, add_server, remove_server, switch_server};
+use crate::stdx::moment::duration;
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::{
@@ -230,10 +233,11 @@ async fn test(name: &str, json: bool, world: &World, settings: &Settings) -> Res
     }
     let ServerFacts { title, protocol, left_out, took_ms, .. } = &facts;
     let mut text = format!(
-        "{name} answers: {}, protocol {}, {} in {took_ms} ms.\n",
+        "{name} answers: {}, protocol {}, {} in {}.\n",
         sanitize_line(title),
         sanitize_line(protocol),
-        facts.tools_in_words()
+        facts.tools_in_words(),
+        duration(Duration::from_millis(*took_ms))
     );
     left_out.iter().for_each(|one| text.push_str(&format!("Left out: {}\n", sanitize_line(one))));
     if log.is_file() {

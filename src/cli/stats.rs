@@ -6,7 +6,7 @@ use super::day::begin;
 use super::error::Result;
 use super::table::table;
 use crate::stdx::clock::system_zone;
-use crate::stdx::moment::duration;
+use crate::stdx::moment::milliseconds;
 use crate::stdx::text::grouped;
 use crate::telemetry::SpanFile;
 use crate::telemetry::stats::{SpanCounts, Stats};
@@ -42,7 +42,7 @@ pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags) -> Result<()> {
 }
 
 fn time(ms: Option<f64>) -> String {
-    ms.map(duration).unwrap_or_default()
+    ms.map(milliseconds).unwrap_or_default()
 }
 
 fn requests(name: String, one: &SpanCounts) -> [String; 8] {

@@ -13,7 +13,7 @@ use super::console;
 use super::error::{CliError, Kind, Result};
 use crate::app::listeners;
 use crate::stdx::clock::system_zone;
-use crate::stdx::moment::duration;
+use crate::stdx::moment::milliseconds;
 use crate::stdx::text::{sanitize, sanitize_line, truncate};
 use crate::store::Wakeups;
 use crate::telemetry::reader::{NumberedSpan, ReadError};
@@ -173,7 +173,7 @@ impl TailFormat {
         };
         let mut line =
             format!("{at}  {}  {}", self.in_colour(colour, &format!("{kind:<5}")), what.trim_end());
-        let _ = write!(line, "  {}", duration(span.duration_ms));
+        let _ = write!(line, "  {}", milliseconds(span.duration_ms));
         if span.is_error() {
             let why = sanitize_line(span.status_description.as_deref().unwrap_or_default());
             let _ =

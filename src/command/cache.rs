@@ -1,7 +1,8 @@
 //! `/cache`: lists results of tools that are used again, and drops them.
 
 use super::{CommandEffect, CommandView, Commands, code};
-use crate::stdx::text::{grouped, one_line_summary};
+use crate::stdx::moment::duration;
+use crate::stdx::text::{one_line_summary, size};
 
 /// The width of arguments in the list, in terminal cells.
 const ARGS: usize = 60;
@@ -25,13 +26,8 @@ fn list(view: &CommandView) -> String {
     }
     let lines = view.cache.iter().map(|one| {
         let args = one_line_summary(&one.args, ARGS);
-        let (age, left) = (one.age.as_secs(), one.left.as_secs());
-        format!(
-            "- {} {}: {age} s old, used for {left} s more, {} bytes",
-            one.tool,
-            code(&args),
-            grouped(one.bytes)
-        )
+        let (age, left, size) = (duration(one.age), duration(one.left), size(one.bytes));
+        format!("- {} {}: {age} old, used for {left} more, {size}", one.tool, code(&args))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

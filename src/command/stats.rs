@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use super::view::CommandView;
 use super::{CommandEffect, Commands};
-use crate::stdx::moment::duration;
+use crate::stdx::moment::milliseconds;
 use crate::stdx::text::{code, count, grouped};
 use crate::telemetry::stats::{SpanCounts, Stats};
 
@@ -53,7 +53,7 @@ fn counted(one: &SpanCounts, unit: &str) -> String {
         words.push_str(&format!(", {input} input, {output} output, cost {cost}"));
     }
     if let (Some(half), Some(most)) = (one.p50_ms, one.p95_ms) {
-        words.push_str(&format!("; half within {}, 95 % within {}", duration(half), duration(most)));
+        words.push_str(&format!("; half within {}, 95 % within {}", milliseconds(half), milliseconds(most)));
     }
     words
 }

@@ -390,7 +390,7 @@ mod tests {
             of: 2,
             then: None,
         };
-        let tried = "co: connection failed: gone; retry 1 of 2 in 1 second\n";
+        let tried = "co: connection failed: gone; retry 1 of 2 in 1s\n";
         let again = "co: the reply was cut off and starts again\n";
         for (events, out, err) in [
             (vec![text("par"), Event::PartialReset, text("whole"), done()], "par\n[retrying]\nwhole\n", ""),

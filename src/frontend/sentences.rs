@@ -13,7 +13,8 @@ pub(crate) use crate::approval::{EXPIRED, SUPERSEDED, WITHDRAWN};
 use crate::history::Limit;
 use crate::message::{ReturnStatus, Source};
 use crate::provider::ErrorClass;
-use crate::stdx::text::{count, grouped, one_line_summary, sanitize_line};
+use crate::stdx::moment;
+use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
 
 /// Width of untrusted text, in cells.
 const WIDTH: usize = 200;
@@ -169,7 +170,7 @@ pub(crate) fn retry(
     (attempt, of): (u32, u32),
     then: Option<&str>,
 ) -> String {
-    let (what, why, wait) = (class.words(), one_line_summary(message, WIDTH), seconds(wait));
+    let (what, why, wait) = (class.words(), one_line_summary(message, WIDTH), moment::wait(wait));
     let then = then.map_or_else(String::new, |then| format!(", then {}", sanitize_line(then)));
     format!("{what}: {why}; retry {attempt} of {of} in {wait}{then}")
 }
@@ -178,14 +179,6 @@ pub(crate) fn retry(
 pub(crate) fn fell_back(from: &str, to: &str, why: &str) -> String {
     let (from, to, why) = (sanitize_line(from), sanitize_line(to), one_line_summary(why, WIDTH));
     format!("{from}: {why}; {to} answers for the rest of this turn")
-}
-
-/// Formats a duration in whole seconds.
-pub(crate) fn seconds(took: Duration) -> String {
-    match (took.as_millis() + 500) / 1_000 {
-        0 => "less than a second".to_owned(),
-        seconds => count(seconds, "second"),
-    }
 }
 
 #[cfg(test)]
@@ -214,25 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_read_out() {
-        for (ms, words) in
-            [(200, "less than a second"), (600, "1 second"), (1_499, "1 second"), (14_100, "14 seconds")]
-        {
-            assert_eq!(seconds(Duration::from_millis(ms)), words);
-        }
+    fn retries_name_their_wait() {
         let wait = Duration::from_secs(20);
         for (class, message, then, words) in [
-            (
-                ErrorClass::RateLimited,
-                "slow down",
-                None,
-                "rate limited: slow down; retry 1 of 2 in 20 seconds",
-            ),
+            (ErrorClass::RateLimited, "slow down", None, "rate limited: slow down; retry 1 of 2 in 20s"),
             (
                 ErrorClass::Network,
                 "refused\nmore",
                 Some("openai/x"),
-                "connection failed: refused …; retry 1 of 2 in 20 seconds, then openai/x",
+                "connection failed: refused …; retry 1 of 2 in 20s, then openai/x",
             ),
         ] {
             assert_eq!(retry(class, message, wait, (1, 2), then), words);

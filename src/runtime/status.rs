@@ -10,6 +10,7 @@ use crate::approval::WorkspaceKind;
 use crate::config::{Settings, user_file};
 use crate::sandbox::{Backend, Sandbox};
 use crate::stdx::secrecy::shown_address;
+use crate::stdx::text::size;
 use crate::store::{SessionFilter, Store, StoreError};
 use crate::telemetry::file::FILE;
 use crate::telemetry::otlp::OtlpOptions;
@@ -138,7 +139,7 @@ impl SpansStatus {
 
     fn words(&self) -> String {
         let mut words = match self.kept {
-            true => format!("{} KiB, kept for {} days", self.bytes.div_ceil(1024), self.days),
+            true => format!("{}, kept for {} days", size(self.bytes), self.days),
             false => "not kept".to_owned(),
         };
         if !self.sent_to.is_empty() {
@@ -218,7 +219,7 @@ impl Status {
             rows.push(row("servers", self.servers.iter().map(one).collect::<Vec<_>>().join(", ")));
         }
         if let Some(StoreStatus { bytes, sessions, waiting }) = &self.store {
-            rows.push(row("store", format!("{} KiB, sessions: {sessions}", bytes.div_ceil(1024))));
+            rows.push(row("store", format!("{}, sessions: {sessions}", size(*bytes))));
             rows.push(row("waiting", format!("{waiting} for your approval")));
         }
         rows.push(row("web", self.web.as_str()));

@@ -226,10 +226,9 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Returns the whole seconds left, rounded up.
-    pub fn seconds_left(&self, now_ms: u64) -> u64 {
+    pub fn left(&self, now_ms: u64) -> Duration {
         let wait = u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX);
-        self.since_ms.saturating_add(wait).saturating_sub(now_ms).div_ceil(1_000)
+        Duration::from_millis(self.since_ms.saturating_add(wait).saturating_sub(now_ms))
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::process::{Child, Command};
 
 use crate::config::Secret;
 use crate::sandbox::privacy::give_environment;
+use crate::stdx::moment::duration;
 use crate::stdx::text::{one_line_summary, sanitize};
 
 /// Time limit of the command; the user may have to unlock something.
@@ -35,7 +36,7 @@ pub enum KeyCommandError {
     Start { reason: String },
     #[error("the key command failed with {how}{}", said(told))]
     Failed { how: String, told: String },
-    #[error("the key command did not finish within {} s; run it in a shell to see what it is waiting for", patience.as_secs())]
+    #[error("the key command did not finish within {}; run it in a shell to see what it is waiting for", duration(*patience))]
     TimedOut { patience: Duration },
     #[error("the key command did not print a key: it must print only the key, on one line")]
     NoKey,

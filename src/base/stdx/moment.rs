@@ -1,4 +1,6 @@
-//! Moments in a person's words.
+//! Moments and durations in a person's words.
+
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -59,16 +61,36 @@ pub fn moment(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     then.strftime(format).to_string()
 }
 
-/// Formats a duration in the unit that suits it.
+/// Formats a duration in the units that suit it, cut and not rounded: `42µs`, `340ms`, `2.3s`, `44s`, `2m05s`, `2h05m`, `3d04h`.
 #[must_use]
-pub fn duration(ms: f64) -> String {
-    match ms {
-        ms if ms < 1.0 => format!("{:.0}µs", ms * 1e3),
-        ms if ms < 1e3 => format!("{ms:.0}ms"),
-        ms if ms < 6e4 => format!("{:.1}s", ms / 1e3),
-        ms if ms < 3.6e6 => format!("{:.0}m{:02.0}s", (ms / 6e4).floor(), (ms % 6e4) / 1e3),
-        ms => format!("{:.1}h", ms / 3.6e6),
+pub fn duration(took: Duration) -> String {
+    match (took.as_secs(), took.as_millis(), took.subsec_millis() / 100) {
+        (0, 0, _) if !took.is_zero() => format!("{}µs", took.as_micros()),
+        (0, ms @ 1.., _) => format!("{ms}ms"),
+        (seconds @ 1..10, _, tenths @ 1..) => format!("{seconds}.{tenths}s"),
+        (seconds @ 0..60, ..) => format!("{seconds}s"),
+        (seconds @ 60..3_600, ..) => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        (seconds @ 3_600..86_400, ..) => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
+        (seconds, ..) => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3_600),
     }
+}
+
+/// Formats the whole seconds of a duration, for a time that runs.
+#[must_use]
+pub fn whole_seconds(ms: u64) -> String {
+    duration(Duration::from_secs(ms / 1_000))
+}
+
+/// Formats a time to wait: whole seconds, rounded up.
+#[must_use]
+pub fn wait(time: Duration) -> String {
+    duration(Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0)))
+}
+
+/// Formats a duration in milliseconds likewise; one that is no duration as `0s`.
+#[must_use]
+pub fn milliseconds(ms: f64) -> String {
+    duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -120,15 +142,20 @@ mod tests {
     #[test]
     fn durations_have_a_suitable_unit() {
         let cases = [
-            (0.0, "0µs"),
+            (0.0, "0s"),
+            (f64::NAN, "0s"),
             (0.0421, "42µs"),
             (7.4, "7ms"),
+            (840.0, "840ms"),
+            (2_000.0, "2s"),
             (2_345.0, "2.3s"),
+            (44_900.0, "44s"),
             (125_000.0, "2m05s"),
-            (7_200_000.0, "2.0h"),
+            (7_500_000.0, "2h05m"),
+            (273_600_000.0, "3d04h"),
         ];
         for (ms, expected) in cases {
-            assert_eq!(duration(ms), expected);
+            assert_eq!(milliseconds(ms), expected);
         }
     }
 }

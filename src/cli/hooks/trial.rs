@@ -12,6 +12,7 @@ use crate::hook::trust::ContentState;
 use crate::hook::{Hook as _, HookEvent, HookInput, HookSubject, HookVerdict};
 use crate::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::sandbox::Exit;
+use crate::stdx::moment::duration;
 use crate::stdx::text::sanitize_line;
 use crate::workspace::FoundHook;
 
@@ -133,7 +134,7 @@ fn in_words(def: &HookDef, event: HookEvent, tried: &HookRun) -> String {
     }
     rows.push(("exit", exit(tried)));
     let errors = String::from_utf8_lossy(&tried.ran.errors.bytes).into_owned();
-    rows.push(("took", format!("{} ms", tried.ran.took.as_millis())));
+    rows.push(("took", duration(tried.ran.took)));
     let head = format!("{} at {}\n", def.name, event.word());
     let rows = rows.iter().map(|(name, value)| format!("  {name:8} {}\n", sanitize_line(value)));
     let errors = errors.lines().map(|line| format!("  stderr   {}\n", sanitize_line(line)));

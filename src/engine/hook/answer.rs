@@ -4,12 +4,15 @@
 //! which makes a call ask. Text from hooks is sanitized and shortened here, before it is shown. Called by
 //! `command`.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::process::{MOST_OUTPUT, ProcessResult};
 use super::{HookEvent, HookVerdict};
 use crate::sandbox::Exit;
+use crate::stdx::moment::duration;
 use crate::stdx::names::names;
 use crate::stdx::text::{sanitize, sanitize_line};
 
@@ -30,8 +33,8 @@ const LONGEST_WORDS: usize = 200;
 pub enum HookFailure {
     #[error("cannot be started: {why}")]
     NotStarted { why: String },
-    #[error("took more than {seconds} s and was stopped")]
-    TooSlow { seconds: u64 },
+    #[error("took more than {} and was stopped", duration(*timeout))]
+    TooSlow { timeout: Duration },
     #[error("exited with code {code}{}", behind(said))]
     Code { code: i32, said: String },
     #[error("was killed by signal {signal}{}", behind(said))]
@@ -88,17 +91,17 @@ names! {
     }
 }
 
-/// Returns the verdict of the hook `name`, from how its run ended. `seconds` is its time limit.
+/// Returns the verdict of the hook `name`, from how its run ended. `timeout` is its time limit.
 pub fn verdict(
     name: &str,
     event: HookEvent,
-    seconds: u64,
+    timeout: Duration,
     ran: &ProcessResult,
 ) -> Result<HookVerdict, HookFailure> {
     let said = || line(&String::from_utf8_lossy(&ran.errors.bytes), LONGEST_WORDS);
     match &ran.exit {
         Err(error) => Err(HookFailure::NotStarted { why: line(&error.to_string(), LONGEST_WORDS) }),
-        Ok(Exit::TimedOut) => Err(HookFailure::TooSlow { seconds }),
+        Ok(Exit::TimedOut) => Err(HookFailure::TooSlow { timeout }),
         Ok(Exit::Signal(signal)) => Err(HookFailure::Signal { signal: *signal, said: said() }),
         Ok(Exit::Code(0)) if ran.output.dropped > 0 => Err(HookFailure::TooMuch),
         Ok(Exit::Code(0)) => decided(name, event, &ran.output.bytes),

@@ -88,7 +88,7 @@ impl CommandHook {
         let ending = tokio::task::spawn_blocking(move || end_survivors(&mark));
         // The task fails only if the runtime shuts down.
         drop(ending.await);
-        let verdict = verdict(&self.def.name, event, self.def.timeout.as_secs(), &ran);
+        let verdict = verdict(&self.def.name, event, self.def.timeout, &ran);
         HookRun { ran, verdict }
     }
 

@@ -185,22 +185,27 @@ fn what_a_run_says() {
     ];
     for (event, code, output, errors, expected) in cases {
         let ran = ran(Ok(Exit::Code(*code)), output.as_bytes(), errors.as_bytes());
-        assert_eq!(said(verdict("h", *event, 5, &ran)), *expected, "{event:?} {code} {output}");
+        assert_eq!(
+            said(verdict("h", *event, Duration::from_secs(5), &ran)),
+            *expected,
+            "{event:?} {code} {output}"
+        );
     }
     let large = vec![b' '; MOST_OUTPUT + 1];
     let others: [(io::Result<Exit>, &[u8], &str); 6] = [
         (Err(io::Error::other("no such file")), b"", "it cannot be started: no such file"),
-        (Ok(Exit::TimedOut), b"{}", "it took more than 5 s and was stopped"),
+        (Ok(Exit::TimedOut), b"{}", "it took more than 5s and was stopped"),
         (Ok(Exit::Signal(9)), b"", "it was killed by signal 9"),
         (Ok(Exit::Code(0)), b"\xff", "it printed no decision: its output is not UTF-8 text"),
         (Ok(Exit::Code(0)), &large, "it printed more than 64 kB"),
         (Ok(Exit::Code(2)), &large, "deny h gave no reason"),
     ];
     for (exit, output, expected) in others {
-        assert_eq!(said(verdict("h", PreToolUse, 5, &ran(exit, output, b""))), expected);
+        assert_eq!(said(verdict("h", PreToolUse, Duration::from_secs(5), &ran(exit, output, b""))), expected);
     }
     let long = format!(r#"{{"decision":"deny","reason":"{}"}}"#, "é".repeat(5_000));
-    let short = said(verdict("h", PreToolUse, 5, &ran(Ok(Exit::Code(0)), long.as_bytes(), b"")));
+    let short =
+        said(verdict("h", PreToolUse, Duration::from_secs(5), &ran(Ok(Exit::Code(0)), long.as_bytes(), b"")));
     assert_eq!(short, format!("deny h: {}…", "é".repeat(1_000)));
 }
 
@@ -264,7 +269,7 @@ const HANG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
-    let slow = "took more than 1 s and was stopped";
+    let slow = "took more than 1s and was stopped";
     let cases: &[(&str, &str)] = &[
         (r#"printf '{"decision":"deny","reason":"%s"}' "$1""#, "deny h: x"),
         (r#"cat >/dev/null; echo "$CO_HOOK_EVENT $CO_SESSION" >&2; exit 2"#, "deny h: PreToolUse s"),

@@ -3,6 +3,7 @@
 //! A [`ProviderError`] is a value: it ends an attempt, is stored with its turn, and is shown. No other code
 //! decides whether a request is repeated.
 
+use crate::stdx::moment::wait;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -188,14 +189,12 @@ impl ProviderError {
 
     /// Returns when a limit ends, where the server reported it.
     fn reset(&self) -> String {
-        match self.retry_after {
+        match self.retry_after.map(wait) {
             Some(wait) if self.class != ErrorClass::RateLimited => format!(
-                "The service asks to wait {}: send the prompt again then, or choose another model (/model or --model).",
-                about(wait)
+                "The service asks to wait {wait}: send the prompt again then, or choose another model (/model or --model)."
             ),
             Some(wait) => format!(
-                "The limit resets in {}: send the prompt again then, or choose another model (/model or --model).",
-                about(wait)
+                "The limit resets in {wait}: send the prompt again then, or choose another model (/model or --model)."
             ),
             None => "The limit resets by itself: send the prompt again later, or choose another model (/model or --model)."
                 .to_owned(),
@@ -263,19 +262,4 @@ fn bounded(wait: Option<Duration>) -> Recovery {
 
 fn is_too_long(wait: Option<Duration>) -> bool {
     wait.is_some_and(|wait| wait > LONGEST_SERVER_WAIT)
-}
-
-/// Formats a wait in its two largest units: `40 s`, `7 min 12 s`, `2 h 5 min`, `3 d 4 h`.
-fn about(wait: Duration) -> String {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    let (large, small, units) = match seconds {
-        0..60 => return format!("{seconds} s"),
-        60..3_600 => (seconds / 60, seconds % 60, ["min", "s"]),
-        3_600..86_400 => (seconds / 3_600, seconds % 3_600 / 60, ["h", "min"]),
-        86_400.. => (seconds / 86_400, seconds % 86_400 / 3_600, ["d", "h"]),
-    };
-    match small {
-        0 => format!("{large} {}", units[0]),
-        small => format!("{large} {} {small} {}", units[0], units[1]),
-    }
 }

@@ -9,7 +9,7 @@ use rusqlite::Row;
 use serde::Serialize;
 
 use super::reader::{ReadError, SpanFile};
-use crate::stdx::moment::duration;
+use crate::stdx::moment::milliseconds;
 use crate::stdx::text::count;
 
 /// The spans that are counted, and what is counted of them.
@@ -48,7 +48,7 @@ impl Approvals {
     pub fn words(&self) -> Option<String> {
         let answers: Vec<String> =
             self.answers.iter().map(|(answer, number)| format!("{number} {answer}")).collect();
-        let (asked, waited) = (count(self.asked, "request"), duration(self.waited_seconds * 1e3));
+        let (asked, waited) = (count(self.asked, "request"), milliseconds(self.waited_seconds * 1e3));
         (self.asked > 0)
             .then(|| format!("{asked} for approval: {}; waited {waited} in all", answers.join(", ")))
     }

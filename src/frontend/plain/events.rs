@@ -11,6 +11,7 @@ use crate::approval::{Decider, RequestId};
 use crate::frontend::sentences;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, UserPart, images};
+use crate::stdx::moment::duration;
 
 impl Plain {
     pub(super) fn event(&mut self, event: Event) {
@@ -135,7 +136,7 @@ impl Plain {
     fn end_thinking(&mut self) {
         if let Some(since) = self.thinking_since.take() {
             let took = Duration::from_millis(self.now_ms.saturating_sub(since));
-            self.page.line(&format!("Thought for {}.", sentences::seconds(took)));
+            self.page.line(&format!("Thought for {}.", duration(took)));
         }
     }
 

@@ -8,8 +8,8 @@ use crate::frontend::Lifecycle;
 use crate::frontend::protocol::{
     Header, LoginReason, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
 };
-use crate::frontend::sentences;
 use crate::message::{Message, UserPart};
+use crate::stdx::moment::duration;
 use crate::stdx::text::one_line_summary;
 
 impl Plain {
@@ -79,7 +79,7 @@ impl Plain {
             ServerMessage::ShellEnded { outcome, took } => {
                 self.shell_runs = false;
                 self.awaiting = WaitTarget::Nothing;
-                self.page.line(&format!("Command ended: {outcome}, after {}.", sentences::seconds(took)));
+                self.page.line(&format!("Command ended: {outcome}, after {}.", duration(took)));
             }
             ServerMessage::Waiting { requests } => {
                 self.answered();

@@ -1,5 +1,7 @@
 //! The tool servers as front ends list them.
 
+use std::time::Duration;
+
 use crate::agent::context::ToolBudget;
 use crate::agent::prompt;
 use crate::app::App;
@@ -7,6 +9,7 @@ use crate::command::Tone;
 use crate::config::{SERVER_PRESETS, ServerScope, ServerSettings};
 use crate::frontend::protocol::{CommandLine, ServerLine, ServerList, ServerOrigin};
 use crate::history::History;
+use crate::stdx::moment::duration;
 use crate::tool::mcp::{ServerPrompt, ServerState, ServerStatus, Servers};
 
 /// Returns all servers: the configured ones by name, then those that are known.
@@ -54,7 +57,8 @@ fn line(status: ServerStatus, settings: Option<&ServerSettings>, servers: &Serve
     };
     let is_used = !matches!(state, ServerState::Off | ServerState::Held { .. });
     if let ServerState::Ready(about) = &state {
-        facts.push(format!("{}, protocol {}, {} ms", about.title, about.protocol, about.took_ms));
+        let took = duration(Duration::from_millis(about.took_ms));
+        facts.push(format!("{}, protocol {}, {took}", about.title, about.protocol));
         facts.extend(about.left_out.iter().map(|tool| format!("left out: {tool}")));
         let of =
             |name: &str, all: Vec<String>| (!all.is_empty()).then(|| format!("{name}: {}", all.join(", ")));

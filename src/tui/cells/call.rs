@@ -16,7 +16,8 @@ use crate::frontend::protocol::Tone;
 use crate::frontend::sentences;
 use crate::message::{CallId, CallReport, DiffKind, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::ansi::bare;
-use crate::stdx::text::{count, one_line_summary, width};
+use crate::stdx::moment::duration;
+use crate::stdx::text::{count, one_line_summary, size, width};
 use crate::tool::builtin::patched_files;
 use crate::tool::diff::as_text;
 use crate::tool::{SHELL, TODO};
@@ -179,10 +180,10 @@ impl CallRow {
         self.state == CallState::Running
     }
 
-    /// Returns how long it has been running; `None` if it is not running.
+    /// Returns how long it has been running, in whole seconds; `None` if it is not running.
     pub fn running_for(&self, now_ms: u64) -> Option<Duration> {
         let started = self.started_ms.filter(|_| self.state == CallState::Running)?;
-        Some(Duration::from_millis(now_ms.saturating_sub(started)))
+        Some(Duration::from_secs(now_ms.saturating_sub(started) / 1_000))
     }
 
     /// Whether its outcome is open and may still change, in this turn or a later one.
@@ -474,7 +475,7 @@ pub(super) fn columns(
     left = left.joined(tool).with(" ", Role::Text);
     let named = left.width();
     left.push(Span::new(subject, Role::Text));
-    let time = took.map_or(String::new(), seconds);
+    let time = took.map_or(String::new(), duration);
     let outcome = result.text();
     let said = [name, subject, outcome.trim(), &time];
     let said: Vec<&str> = said.into_iter().filter(|part| !part.is_empty()).collect();
@@ -508,25 +509,6 @@ fn command(tool: &ToolName, args: &Value) -> Option<String> {
     line.as_str().map(str::to_owned)
 }
 
-/// Formats a size in bytes.
-pub fn size(bytes: usize) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
-    }
-}
-
-/// Formats a duration: `0.8s`, `44s`, `2m05s`.
-pub fn seconds(took: Duration) -> String {
-    let ms = took.as_millis();
-    match ms {
-        0..10_000 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
-        10_000..60_000 => format!("{}s", ms / 1_000),
-        _ => format!("{}m{:02}s", ms / 60_000, ms / 1_000 % 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -553,16 +535,6 @@ mod tests {
         ];
         for (args, expected) in cases {
             assert_eq!(subject(&args), expected, "{args}");
-        }
-    }
-
-    #[test]
-    fn sizes_and_times_are_short() {
-        for (bytes, shown) in [(0, "0 B"), (999, "999 B"), (2_140, "2.1 kB"), (3_456_789, "3.4 MB")] {
-            assert_eq!(size(bytes), shown);
-        }
-        for (ms, shown) in [(0, "0.0s"), (840, "0.8s"), (44_900, "44s"), (125_000, "2m05s")] {
-            assert_eq!(seconds(Duration::from_millis(ms)), shown);
         }
     }
 }

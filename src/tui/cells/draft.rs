@@ -2,9 +2,9 @@
 
 use super::RenderContext;
 use super::args_preview::ArgsPreview;
-use super::call::{TELLING, below_row, columns, size};
+use super::call::{TELLING, below_row, columns};
 use crate::message::ToolCall;
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{one_line_summary, size};
 use crate::tui::line::Line;
 use crate::tui::markdown::Languages;
 use crate::tui::theme::Role;

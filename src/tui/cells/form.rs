@@ -5,7 +5,7 @@ use super::card::{CardLayout, Frame, Sheet, WIDEST, argument_of, inner, keys_lin
 use super::diff::{DiffCode, Layout, counts};
 use super::split;
 use crate::approval::Taint;
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{one_line_summary, size};
 use crate::tool::schema::shown;
 use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
@@ -353,7 +353,7 @@ fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
         }
         FieldEntry::Long(bytes) => {
             let edits = (Context::Text, Action::EditOutside, "edit in $EDITOR");
-            Line::of(keymap.told(&format!("{} kB", bytes.div_ceil(1_000)), &[edits]), Role::Dim)
+            Line::of(keymap.told(&size(*bytes), &[edits]), Role::Dim)
         }
         FieldEntry::Text(_) => Line::new(),
     }

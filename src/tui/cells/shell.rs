@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::flow::{Flow, WrapMode};
-use super::{Fold, RenderContext, call};
+use super::{Fold, RenderContext};
 use crate::command::Privacy;
 use crate::command::UNSANDBOXED;
+use crate::stdx::moment::{duration, whole_seconds};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
 
@@ -93,11 +94,11 @@ impl ShellCell {
     fn foot(&self, context: &RenderContext) -> Line {
         let text = match &self.state {
             ShellState::Running { since_ms } => {
-                let took = Duration::from_millis(context.now_ms.saturating_sub(*since_ms));
+                let took = whole_seconds(context.now_ms.saturating_sub(*since_ms));
                 let stops = context.keys.stop.map(|key| format!("  {key} stop"));
-                format!("   {} {}{}", context.spinner(), call::seconds(took), stops.unwrap_or_default())
+                format!("   {} {}{}", context.spinner(), took, stops.unwrap_or_default())
             }
-            ShellState::Ended { outcome, took } => format!("   {outcome}  {}", call::seconds(*took)),
+            ShellState::Ended { outcome, took } => format!("   {outcome}  {}", duration(*took)),
         };
         Line::of(text, Role::Dim).cut(context.width).ours()
     }

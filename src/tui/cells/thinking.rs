@@ -2,6 +2,7 @@
 
 use super::flow::{Flow, WrapMode};
 use super::{Fold, RenderContext};
+use crate::stdx::moment::whole_seconds;
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
 
@@ -84,11 +85,11 @@ impl Thinking {
         let (mark, words) = match self.state {
             ThinkingState::Live { since_ms } => (
                 context.glyphs.open,
-                format!("thinking  {}s", context.now_ms.saturating_sub(since_ms) / 1_000),
+                format!("thinking  {}", whole_seconds(context.now_ms.saturating_sub(since_ms))),
             ),
             ThinkingState::Done { took_ms } => {
                 let mark = if shown == 0 { context.glyphs.folded } else { context.glyphs.open };
-                let time = took_ms.map_or(String::new(), |took| format!(" {}s", took / 1_000));
+                let time = took_ms.map_or(String::new(), |took| format!(" {}", whole_seconds(took)));
                 (mark, format!("thought{time}"))
             }
         };

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::message::images;
 use crate::stdx::image::Size;
-use crate::stdx::text::grouped;
+use crate::stdx::text::{grouped, size};
 
 /// A paste of more lines or bytes than this becomes one atomic chip.
 const CHIP_LINES: usize = 8;
@@ -143,34 +143,4 @@ pub(super) fn written(text: &str) -> Vec<Item> {
 /// Unifies line ends and drops NULs.
 pub(super) fn clean(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "")
-}
-
-/// Formats a size in bytes: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
-pub fn size(bytes: usize) -> String {
-    let scaled = |unit: usize, name: &str| match bytes / unit {
-        whole @ 0..10 => format!("{whole}.{} {name}", bytes % unit * 10 / unit),
-        whole => format!("{whole} {name}"),
-    };
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => scaled(1_000, "kB"),
-        _ => scaled(1_000_000, "MB"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_as_people_read_them() {
-        let sizes = [(0, "0 B"), (999, "999 B"), (1_234, "1.2 kB"), (48_310, "48 kB"), (10_000_000, "10 MB")];
-        for (bytes, text) in sizes {
-            assert_eq!(size(bytes), text);
-        }
-        let counts = [(7, "7"), (1_204, "1,204"), (2_000_001, "2,000,001")];
-        for (number, text) in counts {
-            assert_eq!(grouped(number), text);
-        }
-    }
 }

@@ -10,7 +10,7 @@ mod tests;
 mod undo;
 
 pub use self::editor::{Editor, ExpandOutcome};
-pub use self::item::{Item, size};
+pub use self::item::Item;
 pub use self::rows::{Position, Rows};
 
 use std::collections::VecDeque;

@@ -11,6 +11,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 
 use crate::frontend::images::LARGEST;
+use crate::stdx::text::size;
 
 /// The timeout for all programs together.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -128,7 +129,7 @@ impl Reader {
 }
 
 fn too_large() -> String {
-    "the clipboard image is larger than 10 MB: shrink it first".to_owned()
+    format!("the clipboard image is larger than {}: shrink it first", size(LARGEST))
 }
 
 fn text(bytes: Vec<u8>) -> Result<ClipboardContent, String> {

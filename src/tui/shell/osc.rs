@@ -6,8 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::host::{Call, Host, Multiplexer};
-use crate::stdx::text::{sanitize_line, truncate};
-use crate::tui::composer::size;
+use crate::stdx::text::{sanitize_line, size, truncate};
 
 /// The longest clipboard text in base64, in bytes: the smallest limit known of terminals with a clipboard.
 const LONGEST_BASE64: usize = 74_994;

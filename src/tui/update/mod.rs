@@ -127,7 +127,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
     if let Some(retry) = &mut model.retry
         && !retry.sent
-        && retry.seconds_left(now) == 0
+        && retry.left(now).is_zero()
     {
         retry.sent = true;
     }

@@ -10,6 +10,7 @@ use crate::approval::RequestId;
 use crate::approval::rules::RuleScope;
 use crate::frontend::dialogue::ApprovalEffect;
 use crate::frontend::protocol::{ClientQuery, ClientRequest, RuleCheck};
+use crate::stdx::text::size;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::rule::text_width;
 use crate::tui::form::LONGEST;
@@ -149,7 +150,7 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) 
     let Some(card) = form::edited(model, id) else { return };
     card.advice = None;
     if text.len() > LONGEST {
-        card.advice = Some(format!("{} kB is too long for a rule: unchanged", text.len() / 1_000));
+        card.advice = Some(format!("{} is too long for a rule: unchanged", size(text.len())));
         return;
     }
     let Some(rule) = card.rule_mut() else { return };

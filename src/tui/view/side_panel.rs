@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use crate::frontend::protocol::Completeness;
+use crate::stdx::moment::{duration, whole_seconds};
 use crate::stdx::text::{one_line_summary, short_path};
-use crate::tui::cells::call::{seconds, subject};
+use crate::tui::cells::call::subject;
 use crate::tui::cells::{CallRow, CellKind};
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::Line;
@@ -96,7 +97,7 @@ fn now(model: &Model) -> Vec<Line> {
     let running = running(model);
     for (row, took) in running.iter().take(NAMED) {
         let what = format!("{}  {}", row.name, row.subject);
-        lines.push(going(&format!("{spinner} {}", one_line_summary(&what, INNER)), *took));
+        lines.push(going(&format!("{spinner} {}", one_line_summary(&what, INNER)), &duration(*took)));
     }
     lines.extend(more(running.len()));
     if model.shell_runs {
@@ -106,8 +107,8 @@ fn now(model: &Model) -> Vec<Line> {
         let text = format!("{} {}", model.glyphs.retry, retry.class.words());
         lines.push(entry(&text, Role::Waiting));
     } else if let Some(turn) = model.turn.as_ref().filter(|_| running.is_empty()) {
-        let took = Duration::from_millis(model.now_ms.saturating_sub(turn.since_ms));
-        lines.push(going(&doing(turn, spinner), took));
+        let took = whole_seconds(model.now_ms.saturating_sub(turn.since_ms));
+        lines.push(going(&doing(turn, spinner), &took));
     }
     for text in model.queue.iter().take(NAMED) {
         lines.push(entry(&format!("next: {}", one_line_summary(text, INNER)), Role::Dim));
@@ -147,8 +148,7 @@ fn steps(model: &Model) -> Vec<Line> {
 }
 
 /// Returns an activity with its time at the right.
-fn going(what: &str, took: Duration) -> Line {
-    let took = seconds(Duration::from_secs(took.as_secs())).replace(".0s", "s");
+fn going(what: &str, took: &str) -> Line {
     let room = INNER.saturating_sub(took.len() + 4);
     Line::spread(entry(what, Role::Text).cut(room + 2), Line::of(took, Role::Dim), INNER)
 }

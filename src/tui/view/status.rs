@@ -1,11 +1,9 @@
 //! The last line: at the left the keys; at the right activity, tokens and what is pending.
 
-use std::time::Duration;
-
 use crate::frontend::Lifecycle;
 use crate::message::Usd;
+use crate::stdx::moment::{wait, whole_seconds};
 use crate::tui::cells::Fold;
-use crate::tui::cells::call::seconds;
 use crate::tui::completion::Place;
 use crate::tui::keys::{
     Action, CHOOSE, CardKey, CompleteKey, Context, FormKey, ListKey, Move, Nav, RuleKey, SelectKey,
@@ -236,8 +234,7 @@ fn activity(model: &Model) -> Line {
             line = line.with(format!("{number} of {total}  "), Role::Text);
         }
     } else if let Some(retry) = &model.retry {
-        let seconds = retry.seconds_left(model.now_ms);
-        let left = if retry.sent { "again".to_owned() } else { super::banner::clock(seconds) };
+        let left = if retry.sent { "again".to_owned() } else { wait(retry.left(model.now_ms)) };
         line = line.with(format!("{} {left}  ", model.glyphs.retry), Role::Waiting);
     } else if let Some(turn) = &model.turn {
         line = turn_line(model, turn);
@@ -253,8 +250,7 @@ fn activity(model: &Model) -> Line {
 }
 
 fn turn_line(model: &Model, turn: &Turn) -> Line {
-    let took = seconds(Duration::from_millis(model.now_ms.saturating_sub(turn.since_ms) / 1_000 * 1_000));
-    let took = took.replace(".0s", "s");
+    let took = whole_seconds(model.now_ms.saturating_sub(turn.since_ms));
     let words = match turn.phase {
         Phase::Paused if model.columns < 60 => return Line::new(),
         Phase::Paused => return Line::of("waiting for you  ", Role::Waiting),
@@ -263,7 +259,7 @@ fn turn_line(model: &Model, turn: &Turn) -> Line {
         Phase::Answering => "answering  ".to_owned(),
         Phase::Tools => format!("{} running  ", turn.running),
     };
-    let silent = model.now_ms.saturating_sub(turn.heard_ms) / 1_000;
+    let silent = model.now_ms.saturating_sub(turn.heard_ms);
     let is_silent = turn.phase != Phase::Tools && silent >= SILENCE;
     let estimate = turn.streamed.div_ceil(4) as u64;
     let tokens = match (turn.tokens, estimate) {
@@ -279,10 +275,10 @@ fn turn_line(model: &Model, turn: &Turn) -> Line {
     };
     let line = Line::of(format!("{spinner} {took}  "), Role::Tool);
     if is_silent {
-        return line.with(format!("no answer for {silent} s  "), Role::Waiting);
+        return line.with(format!("no answer for {}  ", whole_seconds(silent)), Role::Waiting);
     }
     line.with(format!("{words}{tokens}{cost}"), Role::Dim)
 }
 
-/// Seconds without anything from the model after which it is said.
-const SILENCE: u64 = 30;
+/// Milliseconds without anything from the model after which it is said.
+const SILENCE: u64 = 30_000;

@@ -20,7 +20,7 @@ fn another_service_goes_on_and_it_is_said() {
     two(&first, &second).run(&["-p", "hi"]).check(
         0,
         "Here.\n",
-        "co: the service is overloaded: busy (529); retry 1 of 1 in less than a second, then openai/gpt-x\n\
+        "co: the service is overloaded: busy (529); retry 1 of 1 in 1s, then openai/gpt-x\n\
          co: anthropic/claude-x: the service is overloaded: busy (529); openai/gpt-x answers for the rest of this turn\n",
     );
     first.is_content();

@@ -72,7 +72,7 @@ fn hooks_are_trusted_as_they_are_and_not_as_they_become() {
         "NAME  EVENT             TOOL  STATE  COMMAND\nh     PreToolUse, Stop  all   new    ./h.sh --fast\n",
         "",
     );
-    let shows = "h\n  event    PreToolUse, Stop\n  command  ./h.sh --fast\n  runs     [HOME]/.config/co/./h.sh\n  timeout  10 s\n  \
+    let shows = "h\n  event    PreToolUse, Stop\n  command  ./h.sh --fast\n  runs     [HOME]/.config/co/./h.sh\n  timeout  10s\n  \
                  file     [HOME]/.config/co/hooks.toml:1\n  content  [HASH]\n";
     shown(&co, &["hooks", "trust", "h"]).check(
         2,

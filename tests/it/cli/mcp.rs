@@ -399,7 +399,7 @@ fn whatever_a_server_does_wrong_is_said() {
         ("mute", "it ended before it answered; it printed last: no licence found"),
         ("die-on=initialize", "I die on initialize"),
         ("die-on=tools/list", "its tools cannot be listed"),
-        ("slow", "it did not answer within 1 s"),
+        ("slow", "it did not answer within 1s"),
         ("wrong-version", "version"),
     ] {
         let service = Service::new("reply\n  text Without it.\n");
@@ -468,7 +468,7 @@ fn a_call_that_takes_too_long_is_cancelled() {
     let (co, ran, told) = turn(&[], &more, &[("s_wait", wait), ("s_echo", echo)]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let told = returns(&told);
-    assert!(told[0].starts_with("unknown: The server s did not answer within 1 s"), "{told:?}");
+    assert!(told[0].starts_with("unknown: The server s did not answer within 1s"), "{told:?}");
     assert_eq!(told[1], "ok: after");
     assert_eq!(co.read("wait.txt").as_deref(), Some("waits\nwas cancelled\n"));
 }

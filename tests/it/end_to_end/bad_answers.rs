@@ -143,7 +143,7 @@ fn answers() -> Vec<Answer> {
             vec![recording(200, &[("content-type", SSE)], whole, Delivery::SilentAfter(250))],
             3,
             "",
-            &["was silent for 1 s"],
+            &["was silent for 1s"],
         ),
         case(
             "a server that says nothing",
@@ -151,7 +151,7 @@ fn answers() -> Vec<Answer> {
             vec![recording(200, &[], "", Delivery::Silent)],
             3,
             "",
-            &["was silent for 1 s"],
+            &["was silent for 1s"],
         ),
         case(
             "a server that says nothing, chat",
@@ -159,7 +159,7 @@ fn answers() -> Vec<Answer> {
             vec![recording(200, &[], "", Delivery::Silent)],
             3,
             "",
-            &["was silent for 1 s"],
+            &["was silent for 1s"],
         ),
         case(
             "a page for people",

@@ -296,7 +296,7 @@ fn what_cannot_be_sent_is_told_before_anything_is() {
         (
             &["-p", "see @large.png"],
             "",
-            "large.png is too large (10.0 MB): the limit is 10 MB; shrink it first",
+            "large.png is too large (10 MB): the limit is 10 MB; shrink it first",
         ),
         (&["-p", "see @shot.jpg"], "", "there is no file shot.jpg"),
         (

@@ -145,10 +145,10 @@ fn keys_copy_blocks_and_lines() {
         ("<tab>kkkkkkjy", vec![thought]),
         (
             "<tab>k<ret>v<down><down>y",
-            vec!["shell  rg -l 1182 ~/Documents  ✓  0.0s\nout 1\tof 1182\nout 2\tof 1182"],
+            vec!["shell  rg -l 1182 ~/Documents  ✓  0s\nout 1\tof 1182\nout 2\tof 1182"],
         ),
-        ("<tab>kkvjy", vec!["I will read first.\n\nshell  rg -l 1182 ~/Documents  ✓  0.0s"]),
-        ("<tab>kk<s-down><s-down>y", vec!["I will read first.\n\nshell  rg -l 1182 ~/Documents  ✓  0.0s"]),
+        ("<tab>kkvjy", vec!["I will read first.\n\nshell  rg -l 1182 ~/Documents  ✓  0s"]),
+        ("<tab>kk<s-down><s-down>y", vec!["I will read first.\n\nshell  rg -l 1182 ~/Documents  ✓  0s"]),
         ("<tab>kkvkky", vec!["clear my inbox\n\nI will read first."]),
         ("<tab>v<esc>y", vec!["PO: 4471-B"]),
         ("<tab><tab>y", vec![]),

@@ -177,6 +177,20 @@ pub fn count(number: impl TryInto<u128>, one: &str) -> String {
     }
 }
 
+/// Formats a size in bytes: `812 B`, `1.2 kB`, `48 kB`, `10 MB`.
+pub fn size(bytes: impl TryInto<u64>) -> String {
+    let bytes = bytes.try_into().unwrap_or(u64::MAX);
+    let scaled = |unit: u64, name: &str| match bytes / unit {
+        whole @ 0..10 => format!("{whole}.{} {name}", bytes % unit * 10 / unit),
+        whole => format!("{whole} {name}"),
+    };
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => scaled(1_000, "kB"),
+        _ => scaled(1_000_000, "MB"),
+    }
+}
+
 /// Formats a whole number with thousands separators: `1,234,567`.
 pub fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
@@ -193,6 +207,18 @@ pub fn grouped(number: impl std::fmt::Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_read_them() {
+        let sizes = [(0, "0 B"), (999, "999 B"), (1_234, "1.2 kB"), (48_310, "48 kB"), (3_456_789, "3.4 MB")];
+        for (bytes, text) in sizes {
+            assert_eq!(size(bytes), text);
+        }
+        let counts = [(7, "7"), (1_204, "1,204"), (2_000_001, "2,000,001")];
+        for (number, text) in counts {
+            assert_eq!(grouped(number), text);
+        }
+    }
 
     #[test]
     fn plain_characters_are_one_cell_beside_any_other() {

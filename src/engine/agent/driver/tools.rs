@@ -24,6 +24,7 @@ use crate::message::{
     ToolReturn, Trust,
 };
 use crate::session::Session;
+use crate::stdx::moment::duration;
 use crate::tool::cache::ResultCache;
 use crate::tool::{
     Category, Progress, Registry, Resource, SideEffect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
@@ -338,11 +339,11 @@ fn returned(
         }
         ToolRunEnd::TimedOut(limit) => {
             let (status, text) = if side_effect.is_none() {
-                (ReturnStatus::Failed, format!("It took longer than {} s and was stopped.", limit.as_secs()))
+                (ReturnStatus::Failed, format!("It took longer than {} and was stopped.", duration(limit)))
             } else {
                 let text = format!(
-                    "It took longer than {} s and was stopped; its outcome is unknown. Look before you repeat it.",
-                    limit.as_secs()
+                    "It took longer than {} and was stopped; its outcome is unknown. Look before you repeat it.",
+                    duration(limit)
                 );
                 (ReturnStatus::Unknown, text)
             };

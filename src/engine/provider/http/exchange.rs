@@ -20,6 +20,8 @@ use crate::provider::{
     ErrorClass, ModelRequest, ProviderError, RetryHeaders, StreamDecoder, StreamEvent, WireCodec,
 };
 use crate::stdx::clock::Clock;
+use crate::stdx::moment::duration;
+use crate::stdx::text::size;
 
 /// The most that is read of a body that explains a failure, in bytes.
 const LONGEST_EXPLANATION: usize = 64 * 1024;
@@ -79,8 +81,7 @@ impl Throughput {
         if flow.bytes >= TRICKLE {
             return Ok(());
         }
-        let minutes = TRICKLE_WINDOW.as_secs() / 60;
-        let text = format!("the server sent {} bytes in {minutes} minutes", flow.bytes);
+        let text = format!("the server sent {} in {}", size(flow.bytes), duration(TRICKLE_WINDOW));
         Err(ProviderError::new(ErrorClass::Idle, text))
     }
 }
@@ -268,8 +269,7 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     fn silent(&self) -> ProviderError {
-        let seconds = self.idle.as_secs_f32();
-        ProviderError::new(ErrorClass::Idle, format!("the server was silent for {seconds} s"))
+        ProviderError::new(ErrorClass::Idle, format!("the server was silent for {}", duration(self.idle)))
     }
 }
 

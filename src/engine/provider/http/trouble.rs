@@ -18,6 +18,7 @@ use super::secrets::Secrets;
 use super::setup_error::{causes, deepest};
 use crate::provider::decoder::web_page;
 use crate::provider::{ErrorClass, ProviderError};
+use crate::stdx::moment::duration;
 use crate::stdx::secrecy::shown_address;
 
 /// Local servers that users start by hand: usual port, name, and the command that starts them.
@@ -61,8 +62,8 @@ impl Destination {
         let (timed_out, connecting) = (error.is_timeout(), error.is_connect());
         let error = error.without_url();
         if timed_out {
-            let (to, seconds) = (self.towards(), self.connect.as_secs_f32());
-            return network(format!("could not reach {to}: no connection within {seconds} s"));
+            let (to, limit) = (self.towards(), duration(self.connect));
+            return network(format!("could not reach {to}: no connection within {limit}"));
         }
         if let Some(tls) = find::<rustls::Error>(&error) {
             return self.untrusted(tls);

@@ -18,6 +18,7 @@ use super::typed::{RunContext, TypedTool};
 use super::work::{collected, look_plan, misuse, terminal};
 use crate::message::Source;
 use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
+use crate::stdx::moment::duration;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{
@@ -165,7 +166,7 @@ impl Git {
             Exit::Code(127) => Err(ToolError::Unavailable { message: "git is not installed".to_owned() }),
             Exit::Code(code) => Err(terminal(format!("exit {code}\n{text}"))),
             Exit::Signal(signal) => Err(terminal(format!("ended by signal {signal}\n{text}"))),
-            Exit::TimedOut => Err(terminal(format!("timed out after {} seconds\n{text}", TIMEOUT.as_secs()))),
+            Exit::TimedOut => Err(terminal(format!("timed out after {}\n{text}", duration(TIMEOUT)))),
             Exit::Cancelled => Err(terminal("interrupted")),
         }
     }

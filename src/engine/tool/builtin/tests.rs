@@ -670,7 +670,7 @@ async fn shell_tells_output_and_exit() {
             (
                 "shell",
                 json!({"command": "echo begun; exec sleep 1000", "timeout": 1}),
-                "=TERMINAL timed out after 1 seconds\nbegun\n",
+                "=TERMINAL timed out after 1s\nbegun\n",
             ),
         ])
         .await;

@@ -24,6 +24,7 @@ use super::guarded::GuardedClient;
 use super::{ServerPlace, names};
 use crate::config::{OAuthGrant, OAuthSettings, ServerSettings, ServerTransport};
 use crate::stdx::fs::{create_private_dir, lock_private, write_private};
+use crate::stdx::moment::duration;
 
 /// What an authorization server is told that we are called.
 const CLIENT_NAME: &str = "co";
@@ -277,8 +278,7 @@ pub async fn authorize(
     let state = query_of(&address, "state").ok_or("the address for logging in has no state")?;
     show(&address);
     let returned = tokio::time::timeout(LOGGING_IN, returned(&listener, &redirect, &state)).await;
-    let returned =
-        returned.map_err(|_| format!("nobody logged in within {} minutes", LOGGING_IN.as_secs() / 60))??;
+    let returned = returned.map_err(|_| format!("nobody logged in within {}", duration(LOGGING_IN)))??;
     let AuthorizationCallback { code, csrf_token, issuer, .. } = returned;
     let exchanged = manager.exchange_code_for_token_with_issuer(&code, &csrf_token, issuer.as_deref()).await;
     exchanged.map_err(words)?;

@@ -32,6 +32,7 @@ use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::UNLIMITED;
 use crate::sandbox::{Backend, Command, Confinement, ExecEvent};
 use crate::stdx::fs::{create_private_dir, open_private};
+use crate::stdx::moment::duration;
 use crate::stdx::secrecy::{names_a_secret, shown_address};
 
 /// The longest line of a server, in bytes; longer ones are dropped.
@@ -201,7 +202,7 @@ async fn in_time<T>(
 }
 
 fn late(settings: &ServerSettings) -> String {
-    format!("it did not answer within {} s", settings.timeout.as_secs())
+    format!("it did not answer within {}", duration(settings.timeout))
 }
 
 /// A started program. Dropping `held` ends it.

@@ -10,6 +10,7 @@ use rmcp::{RoleClient, model};
 
 use super::{Servers, names, result};
 use crate::message::ReturnPart;
+use crate::stdx::moment::duration;
 use crate::stdx::text::sanitize_line;
 
 /// How long a list, a prompt or a resource may take.
@@ -204,6 +205,6 @@ async fn in_time<T>(
 ) -> Result<T, String> {
     match tokio::time::timeout(limit, answer).await {
         Ok(answer) => answer.map_err(|error| names::error(&error.to_string())),
-        Err(_) => Err(format!("it did not answer within {} s", limit.as_secs())),
+        Err(_) => Err(format!("it did not answer within {}", duration(limit))),
     }
 }

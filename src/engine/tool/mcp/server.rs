@@ -23,6 +23,7 @@ use crate::config::{ServerSandbox, ServerScope, ServerSettings, ServerTransport}
 use crate::message::ToolName;
 use crate::sandbox::Confinement;
 use crate::stdx::fs::fingerprint;
+use crate::stdx::moment::duration;
 use crate::tool::{Origin, Registry};
 
 /// The most tools of one server; the others are left out, and counted.
@@ -341,7 +342,7 @@ impl Server {
             Ok(Err(error)) => {
                 return Err(format!("its tools cannot be listed ({})", names::error(&error.to_string())));
             }
-            Err(_) => return Err(format!("it did not list its tools within {} s", LISTING.as_secs())),
+            Err(_) => return Err(format!("it did not list its tools within {}", duration(LISTING))),
         };
         let known: Vec<model::Tool> = listed.iter().take(MOST_TOOLS).cloned().collect();
         *self.listed.lock() = listed;

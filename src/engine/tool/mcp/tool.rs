@@ -21,6 +21,7 @@ use super::server::Server;
 use super::{names, result, schema};
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
 use crate::stdx::fs::fingerprint;
+use crate::stdx::moment::duration;
 use crate::stdx::text::{count, one_line_summary};
 use crate::tool::builtin::{Spill, cap};
 use crate::tool::schema::faults;
@@ -186,7 +187,7 @@ impl ServerTool {
                 ToolError::Terminal { message: format!("Interrupted; the server was told to stop.{effect}") }
             }
             () = calls.silent(&token, limit) => {
-                self.unanswered(&format!("did not answer within {} s", limit.as_secs()))
+                self.unanswered(&format!("did not answer within {}", duration(limit)))
             }
         };
         calls.remove(&token);

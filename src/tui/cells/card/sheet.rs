@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::frontend::protocol::Header;
+use crate::stdx::text::size;
 use crate::tui::bordered_box::edge;
 use crate::tui::cards::BodyForm;
 use crate::tui::cells::RenderContext;
@@ -208,7 +209,7 @@ pub fn hint(out: &HiddenLines, keys: &str, width: usize) -> Line {
     let more = match (out.bytes, out.below) {
         (0, 0) => format!("end, {} lines above", out.above),
         (0, below) => format!("{below} more lines"),
-        (bytes, _) => format!("{} kB more", bytes.div_ceil(1_000)),
+        (bytes, _) => format!("{} more", size(bytes)),
     };
     let is_end = out.bytes == 0 && out.below == 0;
     let hint = if is_end || keys.is_empty() { format!("[{more}]") } else { format!("[{more}: {keys}]") };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::sandbox::{Command, Confinement, Exit, Sandbox};
+use crate::stdx::moment::duration;
 use crate::tool::ToolError;
 use crate::tool::builtin::typed::RunContext;
 use crate::tool::builtin::work::{collected, interrupted, terminal};
@@ -71,8 +72,8 @@ impl PdfReader {
             }
             Some(Exit::Signal(signal)) => Err(failed(format!("pdftotext was ended by signal {signal}"))),
             Some(Exit::TimedOut) => Err(failed(format!(
-                "pdftotext took more than {} seconds; take a part of it with a command",
-                TIMEOUT.as_secs()
+                "pdftotext took more than {}; take a part of it with a command",
+                duration(TIMEOUT)
             ))),
             Some(Exit::Cancelled) => Err(interrupted()),
             None => Err(failed("the sandbox did not report how pdftotext ended".to_owned())),

@@ -28,6 +28,7 @@ use crate::sandbox::tasks::{FULL, StartedCommand, Tasks, UNLIMITED, task_input};
 use crate::sandbox::{
     Backend, Command, Confinement, ExecEvent, Exit, Sandbox, Survivor, SurvivorOutcome, looks_held,
 };
+use crate::stdx::moment::duration;
 use crate::stdx::text::{count, one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Effect, Preview, Progress, Risk, SeenVersions, SideEffect, TextArgs,
@@ -454,7 +455,7 @@ impl ShellResult {
             Exit::Code(0) => {}
             Exit::Code(code) => lines.push(format!("exit {code}")),
             Exit::Signal(signal) => lines.push(format!("ended by signal {signal}")),
-            Exit::TimedOut => lines.push(format!("timed out after {} seconds", timeout.as_secs())),
+            Exit::TimedOut => lines.push(format!("timed out after {}", duration(timeout))),
             Exit::Cancelled => lines.push("interrupted; what it had already done is not undone".to_owned()),
         }
         let output = self.output.trim_end_matches('\n');

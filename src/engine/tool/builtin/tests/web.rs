@@ -185,7 +185,7 @@ async fn pages_are_read_and_bad_servers_end_in_a_sentence() {
         ("/long", "left out here; all of it is in "),
         ("/bomb", "[only the first 4 MiB were read]"),
         ("/torn", "before the end]\naaa"),
-        ("/drip", "=TERMINAL BASE/drip took longer than 3 s and was given up"),
+        ("/drip", "=TERMINAL BASE/drip took longer than 3s and was given up"),
         ("/gone", "=TERMINAL BASE/gone answered 404 (Not Found): No such page"),
         ("/busy", "=TRANSIENT BASE/busy answered 429 (Too Many Requests)"),
         ("/broken", "=TRANSIENT BASE/broken answered 503 (Service Unavailable)"),

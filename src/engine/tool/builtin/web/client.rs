@@ -12,6 +12,7 @@ use super::address::{Domains, shown};
 use super::resolver::{ClientResolver, HostResolver, ONLY_PUBLIC};
 use super::shape::plain;
 use crate::provider::http::Network;
+use crate::stdx::moment::duration;
 use crate::stdx::text::one_line_summary;
 use crate::tool::ToolError;
 
@@ -85,8 +86,8 @@ impl WebClient {
         asked: String,
         whole: impl Future<Output = Result<T, ToolError>>,
     ) -> Result<T, ToolError> {
-        let seconds = self.patience.as_secs();
-        let late = |_| terminal(format!("{asked} took longer than {seconds} s and was given up"));
+        let limit = duration(self.patience);
+        let late = |_| terminal(format!("{asked} took longer than {limit} and was given up"));
         tokio::time::timeout(self.patience, whole).await.map_err(late)?
     }
 
