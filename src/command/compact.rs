@@ -1,6 +1,7 @@
 //! `/compact`: replaces older messages by a summary, shows what that would replace, and takes it back.
 
 use super::{CommandEffect, CommandView, Commands, SessionChange};
+use crate::agent::statuses;
 use crate::stdx::text::grouped;
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
@@ -33,6 +34,6 @@ fn preview(view: &CommandView) -> String {
             grouped(messages),
             grouped(tokens)
         ),
-        None => "There is not enough older text to compact.".to_owned(),
+        None => statuses::NOT_ENOUGH_TO_COMPACT.to_owned(),
     }
 }

@@ -147,6 +147,13 @@ pub enum Effect {
     End(TurnEnd),
 }
 
+impl Effect {
+    /// Shows one line of [`statuses`](super::statuses).
+    pub fn status(text: impl Into<String>) -> Self {
+        Self::Show(Event::Status { text: text.into() })
+    }
+}
+
 /// Joins commits between which something is only shown, because each waits for the store; what is shown between them is
 /// shown after both.
 pub fn with_joined_commits(effects: Vec<Effect>) -> Vec<Effect> {
@@ -218,7 +225,7 @@ mod tests {
     fn commits_are_joined_unless_something_is_done_between_them() {
         let record = |text: &str| Record::Draft { text: text.to_owned() };
         let commit = |text, durability| Effect::Commit(vec![record(text)], durability);
-        let show = |text: &str| Effect::Show(Event::Status { text: text.to_owned() });
+        let show = |text: &str| Effect::status(text);
         let joined = Effect::Commit(vec![record("1"), record("2")], Durability::Synced);
         let effects = vec![
             show("a"),

@@ -15,6 +15,7 @@ pub mod links;
 pub mod loop_guard;
 pub mod port;
 pub mod prompt;
+pub mod statuses;
 pub mod turn;
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ use self::title::{PendingTitle, titled};
 use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
+use crate::agent::statuses;
 use crate::app::{App, AppError, advice_at_start};
 use crate::approval::{Approval, AutoApprove, Decider, RequestId};
 use crate::command::{Notice, SessionChange, Tone, code};
@@ -607,7 +608,7 @@ impl<'a> SessionRuntime<'a> {
         let mut prompts = self.session.history().queued().to_vec();
         let Some(at) = prompts.iter().rposition(|queued| images::words(queued) == images::words(parts))
         else {
-            let text = "That prompt has gone to the model already.";
+            let text = statuses::SENT_ALREADY;
             self.client.say(Notice::warning("queue", text)).await;
             return Ok(());
         };

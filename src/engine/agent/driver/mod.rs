@@ -27,6 +27,7 @@ pub use self::title::title_request;
 use super::effect::Effect;
 use super::port::{Event, Frontend, Op};
 use super::{calls, turn};
+use crate::agent::statuses;
 use crate::history::{Durability, History, Limit, Record, RecordedState, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart};
 use crate::session::Session;
@@ -111,7 +112,7 @@ async fn ready_tools(
         () = cancel.cancelled() => Vec::new(),
     };
     if !missing.is_empty() {
-        let text = format!("Still connecting, so without their tools: {}.", missing.join(", "));
+        let text = statuses::without_servers(&missing);
         // The front end may be gone; that ends the turn elsewhere.
         let _ = frontend.show(Event::Status { text }).await;
     }

@@ -29,6 +29,7 @@ use crate::agent::effect::{
 };
 use crate::agent::port::{Closed, Event, Frontend, Op};
 use crate::agent::prompt::{self, Preamble};
+use crate::agent::statuses;
 use crate::agent::turn::{Audience, RequestedModel, RetryPolicy, Setup, StopHooks, Turn, TurnKind};
 use crate::approval::{Policy, Provenance};
 use crate::history::{Durability, Limit, Record, RecordNo, TurnEnd, UsageTotals};
@@ -294,14 +295,7 @@ impl<'a> Driver<'a> {
         self.stream = None;
         self.checks.drop_all();
         let unrecorded = self.running.cancel_and_wait().await;
-        let mut text = format!("{error}.");
-        if !unrecorded.is_empty() {
-            text.push_str(&format!(
-                " These calls ran and their ends are not recorded: {}.",
-                unrecorded.join(", ")
-            ));
-        }
-        self.show(Event::Status { text }).await;
+        self.show(Event::Status { text: statuses::unrecorded(error, &unrecorded) }).await;
     }
 
     async fn next(&mut self) -> LoopEvent {

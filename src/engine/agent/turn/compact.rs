@@ -10,6 +10,7 @@ use crate::agent::budget::Allowance;
 use crate::agent::context::{CompactionPlan, CompactionReport, Summary};
 use crate::agent::effect::{CompactionReason, Effect, ModelRole};
 use crate::agent::port::Event;
+use crate::agent::statuses;
 use crate::history::{Durability, Record, TurnEnd};
 use crate::message::{StopKind, StopReason, Usage};
 use crate::provider::{ErrorClass, ProviderError, Recovery, StreamEvent};
@@ -194,8 +195,7 @@ impl Turn {
             return self.leave_out(compacting, Some(why), records, out);
         }
         commit(records, out);
-        let text = format!("{why}; the model in use writes the summary");
-        out.push(Effect::Show(Event::Status { text }));
+        out.push(Effect::status(statuses::other_summarizer(&why)));
         self.failures = 0;
         self.summarize(RunningCompaction { who: self.who, failures: 0, ..compacting }, out);
     }
@@ -212,9 +212,8 @@ impl Turn {
         // The user asked for a summary: without one, nothing is left out.
         if why == Overflow::Asked {
             commit(records, out);
-            let reason = without.unwrap_or_else(|| "no request may be sent".to_owned());
-            let text = format!("Nothing was compacted: {reason}.");
-            out.push(Effect::Show(Event::Status { text }));
+            let why = without.as_deref().unwrap_or("no request may be sent");
+            out.push(Effect::status(statuses::not_compacted(why)));
             return self.end(TurnEnd::Completed, out);
         }
         let compacted = CompactionReport { messages: plan.messages, summary: Summary::None { why: without } };
@@ -240,9 +239,9 @@ impl Turn {
         let error = match why {
             Overflow::Estimated => return self.dispatch(out),
             Overflow::Asked => {
-                let enough = || "There is not enough older text to compact.".to_owned();
-                let text = prevented.map_or_else(enough, |reason| format!("A hook prevents it: {reason}"));
-                out.push(Effect::Show(Event::Status { text }));
+                let by_hook = |why| statuses::not_compacted(&format!("a hook prevents it: {why}"));
+                let enough = || statuses::NOT_ENOUGH_TO_COMPACT.to_owned();
+                out.push(Effect::status(prevented.map_or_else(enough, by_hook)));
                 return self.end(TurnEnd::Completed, out);
             }
             Overflow::Refused(error) => {

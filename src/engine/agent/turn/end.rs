@@ -3,6 +3,7 @@
 use super::{NextStep, Phase, StopState, Turn, TurnKind};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
+use crate::agent::statuses;
 use crate::approval::DeferredToolRequests;
 use crate::history::{Durability, Record, TurnEnd};
 use crate::message::{Message, NoteKind, StopKind, StopReason, Usage};
@@ -34,8 +35,7 @@ impl Turn {
                 let ended = self.summary_ended(told, None);
                 out.push(Effect::Commit(vec![ended], Durability::Written));
                 if self.kind == TurnKind::Compaction {
-                    let text = "Stopped. Nothing was compacted.".to_owned();
-                    out.push(Effect::Show(Event::Status { text }));
+                    out.push(Effect::status(statuses::COMPACTION_STOPPED));
                 }
                 self.stopping = how;
                 self.end(TurnEnd::Interrupted, out);

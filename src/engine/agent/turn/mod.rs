@@ -30,6 +30,7 @@ use super::caps::Caps;
 use super::effect::{Effect, Input, ModelRole};
 use super::loop_guard::RepeatDetector;
 use super::port::Event;
+use crate::agent::statuses;
 use crate::approval::{Approval, Decider, RequestId};
 use crate::config::Cap;
 use crate::history::{Durability, History, Limits, Record, SessionId, TurnEnd};
@@ -425,8 +426,7 @@ impl Turn {
     fn on_take_back(&mut self, parts: &[UserPart], out: &mut Vec<Effect>) {
         let Some(at) = self.queued.iter().rposition(|queued| images::words(queued) == images::words(parts))
         else {
-            let text = "That prompt has gone to the model already.".to_owned();
-            return out.push(Effect::Show(Event::Status { text }));
+            return out.push(Effect::status(statuses::SENT_ALREADY));
         };
         self.queued.remove(at);
         let record = Record::Queued { prompts: self.queued.clone() };

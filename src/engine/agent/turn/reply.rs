@@ -4,6 +4,7 @@ use super::{NextStep, Overflow, Phase, Turn};
 use crate::agent::assemble::Step;
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
+use crate::agent::statuses;
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{AssistantMessage, StopKind, StopReason, ToolCall, Usage};
 use crate::provider::StreamEvent;
@@ -45,7 +46,7 @@ impl Turn {
     /// Shows a provider's notice, once per turn.
     fn on_notice(&mut self, text: String, out: &mut Vec<Effect>) {
         if self.noticed.as_ref() != Some(&text) {
-            self.status(&text, out);
+            out.push(Effect::status(&*text));
             self.noticed = Some(text);
         }
     }
@@ -99,9 +100,7 @@ impl Turn {
         let end = match stop.kind {
             StopKind::PauseTurn => NextStep::Request,
             StopKind::MaxTokens => {
-                let full = "The conversation fills the context window, which cut the answer off.";
-                let cut = "The answer was cut off at the model's output limit.";
-                self.status(if window_was_full(stop) { full } else { cut }, out);
+                out.extend(window_was_full(stop).then(|| Effect::status(statuses::WINDOW_CUT)));
                 NextStep::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
             StopKind::Refusal => self.refused(stop, out),
@@ -121,9 +120,7 @@ impl Turn {
         let next = match stop.kind {
             StopKind::MaxTokens if self.retries_after_window(stop) => NextStep::Compact(Overflow::Cut),
             StopKind::MaxTokens => {
-                let full = "The conversation fills the context window, which left no room for an answer.";
-                let cut = "The model reached its output limit before it answered.";
-                self.status(if window_was_full(stop) { full } else { cut }, out);
+                out.extend(window_was_full(stop).then(|| Effect::status(statuses::WINDOW_FULL)));
                 NextStep::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
             StopKind::Refusal => self.refused(stop, out),
@@ -133,7 +130,7 @@ impl Turn {
             | StopKind::StopSequence
             | StopKind::Interrupted
             | StopKind::Other => {
-                self.status("The model returned an empty answer.", out);
+                out.push(Effect::status(statuses::NO_ANSWER));
                 NextStep::End(TurnEnd::Completed)
             }
         };
@@ -152,10 +149,6 @@ impl Turn {
             self.compacted_after_refusal = true;
         }
         retries
-    }
-
-    fn status(&self, text: &str, out: &mut Vec<Effect>) {
-        out.push(Effect::Show(Event::Status { text: text.to_owned() }));
     }
 }
 

@@ -50,7 +50,7 @@ impl Turn {
         if self.setup.caps != before {
             out.push(Effect::KeepCaps(self.setup.caps.clone()));
         }
-        out.extend(judged.said.into_iter().map(|text| Effect::Show(Event::Status { text })));
+        out.extend(judged.said.into_iter().map(Effect::status));
         let Some(question) = judged.question else { return false };
         let limit = Limit::Cap(question.cap);
         out.push(Effect::Show(Event::CapReached { question: question.clone() }));
