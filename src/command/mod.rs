@@ -45,7 +45,7 @@ pub use self::rename::TITLE_WIDTH;
 pub use self::status::wanted_turn;
 pub use self::view::{
     CommandEffect, CommandView, ContextView, ConversationSize, CostPart, ExportForm, FileRestore, ModelLine,
-    Notice, RuleLine, SessionChange, Tone, TrustAction,
+    Notice, RuleLine, STOP_FIRST, SessionChange, TURN_RUNS, Tone, TrustAction,
 };
 
 use std::sync::Arc;

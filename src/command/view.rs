@@ -70,10 +70,14 @@ pub struct CommandView {
     pub guide: Option<String>,
 }
 
+/// Why a change of the session has to wait, and what to do first.
+pub const TURN_RUNS: &str = "A turn is running.";
+pub const STOP_FIRST: &str = "Stop it with Ctrl+C first";
+
 impl CommandView {
     /// Returns the answer to a command that waits for the end of the turn, while one runs.
     pub(super) fn busy(&self, name: &str) -> Option<CommandEffect> {
-        let text = format!("A turn is running. Stop it with Ctrl+C first, then `/{name}`.");
+        let text = format!("{TURN_RUNS} {STOP_FIRST}, then `/{name}`.");
         self.turn_runs.then(|| CommandEffect::warning(name, text))
     }
 

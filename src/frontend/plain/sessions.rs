@@ -5,6 +5,7 @@
 use super::approvals::Approvals;
 use super::state::{Plain, WaitTarget};
 use super::words;
+use crate::command::{STOP_FIRST, TURN_RUNS};
 use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::text::{count, one_line_summary};
 
@@ -48,7 +49,7 @@ impl Plain {
         let at = number.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let Some(one) = at.and_then(|at| self.listed.get(at)) else { return self.page.line(WHICH) };
         if self.turn_runs {
-            return self.page.line("A turn is running. Stop it with Ctrl+C first, then /open.");
+            return self.page.line(&format!("{TURN_RUNS} {STOP_FIRST}, then /open."));
         }
         if self.approvals.asks() {
             return self.page.line("A request is open. Decide or postpone it first, then /open.");

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::agent::driver::{self, FallbackModel};
 use crate::agent::port::{Frontend, Op};
-use crate::command::Notice;
+use crate::command::{Notice, STOP_FIRST, TURN_RUNS};
 use crate::frontend::channel::ChannelFrontend;
 use crate::frontend::protocol::ClientRequest;
 use crate::history::{Limit, TurnEnd};
@@ -176,7 +176,7 @@ impl ClientHandler {
             }
             OwnerAction::Change(_) | OwnerAction::Open(_) => {
                 let title = if let OwnerAction::Open(_) = heard { "resume" } else { "turn" };
-                let text = "A turn is running. Stop it with Ctrl+C first. Nothing was changed.";
+                let text = format!("{TURN_RUNS} {STOP_FIRST}. Nothing was changed.");
                 self.say(Notice::warning(title, text)).await;
                 return LoopControl::Continue;
             }

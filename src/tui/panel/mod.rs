@@ -19,7 +19,7 @@ pub use self::inbox::Inbox;
 pub use self::login::Login;
 pub use self::pager::Pager;
 pub use self::pick::{Picker, Purpose};
-pub use self::screen::{PanelContext, Screen};
+pub use self::screen::{PanelContext, Screen, stop_first};
 pub use self::servers::ToolServers;
 use super::batch::Question;
 use super::cards::Cards;

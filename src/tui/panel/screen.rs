@@ -57,13 +57,17 @@ impl PanelContext<'_> {
         self.cmds.push(Cmd::Ask(query));
     }
 
-    /// Returns the advice to stop the running turn before another session is opened.
     pub fn stop_first(&self) -> String {
-        let key = self.screen.keymap.shown(Context::Global, Action::Escape);
-        format!("a turn is running: stop it first ({key}, {key})")
+        stop_first(self.screen.keymap)
     }
 
     pub fn flash(&mut self, text: impl Into<String>) {
         self.flash = Some(text.into());
     }
+}
+
+/// Returns the advice to stop the running turn before another session is opened.
+pub fn stop_first(keymap: &Keymap) -> String {
+    let key = keymap.shown(Context::Global, Action::Escape);
+    format!("a turn is running: stop it first ({key}, {key})")
 }

@@ -11,6 +11,7 @@ use crate::tui::completion::{
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::panel::stop_first;
 
 /// How long a list of files or of sessions is used before it is requested again, in milliseconds.
 const GOOD_MS: u64 = 3_000;
@@ -61,7 +62,7 @@ fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     let chosen = model.completion.popup.as_ref().and_then(|popup| popup.chosen().cloned());
     let Some(row) = chosen.filter(|row| row.does != RowAction::Writes) else { return false };
     if let (RowAction::OpensSession(_), Some(_)) = (&row.does, &model.turn) {
-        model.flash("a turn is running: stop it first");
+        model.flash(&stop_first(&model.keymap));
         return true;
     }
     model.completion.close();
