@@ -19,7 +19,7 @@ use crate::config::Settings;
 use crate::frontend::export::{ExportHead, export};
 use crate::frontend::import::{self, ImportedConversation};
 use crate::frontend::sentences;
-use crate::history::{Conversation, CopyOf, Durability, Record, TurnEnd};
+use crate::history::{Conversation, CopyOf, Durability, Record};
 use crate::message::Message;
 use crate::runtime::{remove_session, remove_sessions, retention};
 use crate::session::Session;
@@ -273,15 +273,7 @@ fn end(one: &SessionSummary) -> String {
     if one.waiting > 0 {
         return format!("◇ {} waiting", one.waiting);
     }
-    let word = match &one.last_end {
-        Some(TurnEnd::Completed) => "done",
-        Some(TurnEnd::Deferred) => "decided",
-        Some(TurnEnd::Interrupted) => sentences::STOPPED,
-        Some(TurnEnd::LimitReached { .. }) => "limit",
-        Some(TurnEnd::Failed { .. }) => "failed",
-        None => "",
-    };
-    word.to_owned()
+    one.last_end.as_ref().map_or_else(String::new, |end| sentences::turn_end(end).to_owned())
 }
 
 /// A session in the form for programs: fields may only be added. `last_end` is `null` before the first turn, during a

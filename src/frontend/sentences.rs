@@ -3,15 +3,19 @@
 //! They begin in lower case and have no full stop: each front end puts them into a row, a cell or a line of its own. Untrusted
 //! text in them is one sanitized line.
 
+use std::fmt;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::context::{CompactionReport, Summary};
 use crate::agent::port::Settlement;
-use crate::approval::{Approval, Decider, Remember, Request};
+use crate::approval::rules::{RuleScope, RuleSet, RuleSource};
+use crate::approval::{Approval, Decider, DecisionKind, Grants, Remember, Request};
 pub(crate) use crate::approval::{EXPIRED, SUPERSEDED, WITHDRAWN};
-use crate::history::Limit;
-use crate::message::{ReturnStatus, Source};
+use crate::history::{Limit, TurnEnd};
+use crate::message::{ReturnStatus, Source, ToolName};
 use crate::provider::ErrorClass;
 use crate::stdx::moment;
 use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
@@ -21,6 +25,15 @@ const WIDTH: usize = 200;
 
 /// Width of the name of a decider or a source, in cells.
 const NAME: usize = 80;
+
+/// The decider in its own front end.
+const YOU: &str = "you";
+
+/// Why a request is not approved yet.
+pub(crate) const UNREAD: &str = "part of it is still unread";
+
+/// Why there is nothing to approve of a change.
+pub(crate) const NOTHING_LEFT: &str = "every hunk is skipped, nothing left to apply";
 
 pub(crate) const STOPPED: &str = "stopped";
 
@@ -56,7 +69,7 @@ pub(crate) fn status(status: ReturnStatus) -> &'static str {
 /// Describes how a request was settled, as told by the front end `here`.
 pub(crate) fn settled(request: Option<&Request>, settled: &Settlement, here: Option<&Decider>) -> String {
     match settled {
-        Settlement::Decided { approval, by } => decision(request, approval, by, here, None),
+        Settlement::Decided { approval, by } => decision(request, approval, by, here, None).to_string(),
         Settlement::Withdrawn => WITHDRAWN.to_owned(),
         Settlement::Detached => "still waiting; the conversation continues without it".to_owned(),
         Settlement::Superseded => SUPERSEDED.to_owned(),
@@ -64,44 +77,105 @@ pub(crate) fn settled(request: Option<&Request>, settled: &Settlement, here: Opt
     }
 }
 
-/// Describes a decision: what, by whom, for how long or what else it covers, and what the user said with it.
+/// The sentence about a decision, in its parts: what, by whom, and for how long or what else it covers, with what the user
+/// said. A sentence of another kind is the last part alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DecisionSentence {
+    pub kind: Option<DecisionKind>,
+    who: String,
+    rest: String,
+}
+
+impl DecisionSentence {
+    pub fn of(text: impl Into<String>) -> Self {
+        Self { rest: text.into(), ..Self::default() }
+    }
+
+    pub fn add(&mut self, text: &str) {
+        self.rest.push_str(text);
+    }
+
+    /// Adds a fact, after a comma if there is something before it.
+    pub fn add_fact(&mut self, text: &str) {
+        let comma = if self.kind.is_none() && self.rest.is_empty() { "" } else { ", " };
+        self.rest.extend([comma, text]);
+    }
+
+    /// Whether it says no more than that the user approved the call here.
+    pub fn is_plain_approval(&self) -> bool {
+        *self == Self { kind: Some(DecisionKind::Approved), who: YOU.to_owned(), rest: String::new() }
+    }
+
+    /// Returns the sentence beside a mark that says that the call was approved.
+    pub fn beside_mark(&self) -> String {
+        match self.kind {
+            Some(DecisionKind::Approved) => format!("{}{}", self.who, self.rest),
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for DecisionSentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(kind) = &self.kind {
+            write!(f, "{} by {}", sanitize_line(&kind.to_string()), self.who)?;
+        }
+        f.write_str(&self.rest)
+    }
+}
+
+/// Describes a decision. `coverage` replaces what follows from the request.
 pub(crate) fn decision(
     request: Option<&Request>,
     approval: &Approval,
     by: &Decider,
     here: Option<&Decider>,
-    coverage: Option<&str>,
-) -> String {
-    let (verdict, who) = (approval.verdict(request), decider(by, here));
-    let verdict = sanitize_line(&verdict);
+    coverage: Option<String>,
+) -> DecisionSentence {
+    let coverage = coverage
+        .or_else(|| self::coverage(request.map(|request| (&request.tool, &request.args)), approval))
+        .filter(|_| by.is_person());
+    let kind = match approval.verdict(request) {
+        DecisionKind::Approved | DecisionKind::Edited | DecisionKind::Replaced(_)
+            if coverage.is_some() || !by.is_person() =>
+        {
+            DecisionKind::Allowed
+        }
+        kind => kind,
+    };
+    let mut rest = coverage.map_or_else(String::new, |coverage| format!(" {coverage}"));
     match approval {
-        Approval::Approve { remember, note, .. } => {
-            let note = note
-                .as_ref()
-                .map_or_else(String::new, |note| format!(", with the note “{}”", sanitize_line(note)));
-            if let Some(coverage) = coverage {
-                return format!("allowed{who} {coverage}{note}");
-            }
-            let verdict = if by.is_person() { &verdict } else { "allowed" };
-            let long = match (remember, by) {
-                // The name of the rule already says so.
-                (Remember::Once, _) | (Remember::Rule, Decider::Rule { .. }) => "",
-                (Remember::Session, _) => " for this session",
-                (Remember::Rule, _) => ", and what its rule matches",
+        Approval::Approve { note: Some(note), .. } => {
+            rest.push_str(&format!(", with the note “{}”", sanitize_line(note)));
+        }
+        Approval::Deny { reason: Some(why) } => rest.push_str(&format!(": {}", sanitize_line(why))),
+        Approval::Approve { note: None, .. } | Approval::Deny { reason: None } | Approval::Later => {}
+    }
+    DecisionSentence { kind: Some(kind), who: decider(by, here), rest }
+}
+
+/// Describes for how long an approval lasts and what it covers beside this call; `None` if it is for this call alone.
+pub(crate) fn coverage(call: Option<(&ToolName, &Value)>, approval: &Approval) -> Option<String> {
+    let Approval::Approve { instead, remember, rule, .. } = approval else { return None };
+    match remember {
+        Remember::Once => None,
+        Remember::Rule => Some("with a rule".to_owned()),
+        Remember::Session => {
+            let rules = rule.as_ref().map(|text| RuleSet::parse(text, &RuleSource::Session, None));
+            let call = instead.as_ref().map(|(tool, args)| (tool, args)).or(call);
+            let what = match rules.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_default().first() {
+                Some(rule) => Some(rule.coverage()),
+                None => call.map(|(tool, args)| Grants::coverage(tool, args)),
             };
-            format!("{verdict}{who}{long}{note}")
+            let what = what.map_or_else(String::new, |what| format!(": {}", sanitize_line(&what)));
+            Some(format!("{}{what}", RuleScope::Session.words()))
         }
-        Approval::Deny { reason } => {
-            let why = reason.as_ref().map_or_else(String::new, |why| format!(": {}", sanitize_line(why)));
-            format!("{verdict}{who}{why}")
-        }
-        Approval::Later => format!("{verdict}{who}"),
     }
 }
 
-/// Names the decider after a verdict, with a space before it.
+/// Names the decider.
 pub(crate) fn decider(by: &Decider, here: Option<&Decider>) -> String {
-    if here == Some(by) { " by you".to_owned() } else { format!(" by {}", one_line_summary(&by.who(), NAME)) }
+    if here == Some(by) { YOU.to_owned() } else { one_line_summary(&by.who(), NAME) }
 }
 
 /// Says that a summary is being written.
@@ -126,11 +200,31 @@ pub(crate) fn compacted(compacted: &CompactionReport) -> String {
     }
 }
 
+/// Says in a word or two how a turn ended that waits for nothing.
+pub(crate) fn turn_end(end: &TurnEnd) -> &'static str {
+    match end {
+        TurnEnd::Completed => status(ReturnStatus::Ok),
+        TurnEnd::Deferred => "decided",
+        TurnEnd::Interrupted => STOPPED,
+        TurnEnd::LimitReached { limit } => limit_name(*limit),
+        TurnEnd::Failed { .. } => status(ReturnStatus::Failed),
+    }
+}
+
+fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Requests => "request limit",
+        Limit::Tokens => "token limit",
+        Limit::Repetition => "repetition",
+        Limit::Output => "output limit",
+        Limit::Cap(cap) => cap.setting(),
+    }
+}
+
 /// Describes the limit that ended a turn.
 pub(crate) fn limit(limit: Limit) -> String {
     match limit {
-        Limit::Requests => "the turn reached its request limit".to_owned(),
-        Limit::Tokens => "the turn reached its token limit".to_owned(),
+        Limit::Requests | Limit::Tokens => format!("the turn reached its {}", limit_name(limit)),
         Limit::Repetition => "the model kept repeating a call with the same result".to_owned(),
         Limit::Output => "the reply was cut off at the model's output limit".to_owned(),
         Limit::Cap(cap) => format!("the turn stopped at {}", cap.setting()),
@@ -192,7 +286,7 @@ mod tests {
         let decided = |approval, by| Settlement::Decided { approval, by };
         for (end, expected) in [
             (decided(Approval::yes(), Decider::Cli), "approved by you (co approvals)"),
-            (decided(Approval::for_session(), Decider::Tui), "approved by you for this session"),
+            (decided(Approval::for_session(), Decider::Tui), "allowed by you for this session"),
             (decided(Approval::yes(), rule()), "allowed by rule user:3"),
             (decided(denied(), Decider::Plain), "denied by you (plain): no<U+202E>pe"),
             (decided(denied(), Decider::Tui), "denied by you: no<U+202E>pe"),

@@ -1,7 +1,7 @@
 //! Several requests as one list with marks, decided in one round. Plain data: the question on the screen and the
 //! dependencies between rows. Keys are handled by `update::batch`, drawing by `cells::batch`.
 
-use super::cards::{Card, CardStage, Cards};
+use super::cards::{Card, CardStage, Cards, SentDecision};
 use super::list::{RequestList, RowMark};
 use crate::agent::calls::conflict;
 use crate::approval::RequestId;
@@ -138,7 +138,7 @@ pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
             continue;
         }
         match row.card.stage {
-            CardStage::Deciding(word) if word.starts_with("no") => {
+            CardStage::Deciding(SentDecision::Deny) => {
                 notes.push(format!("{} is denied: {} cannot run", index + 1, numbers(&lost)));
             }
             CardStage::Deciding(_) => {}

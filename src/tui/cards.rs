@@ -91,8 +91,40 @@ pub enum CardStage {
     Editing(Box<Form>),
     /// A rule that would allow this call and similar ones is being written.
     Rule(Box<RuleForm>),
-    /// Sent, with the word for it; the owner answers with the settlement.
-    Deciding(&'static str),
+    /// Sent; the owner answers with the settlement.
+    Deciding(SentDecision),
+}
+
+/// A decision that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SentDecision {
+    Approve,
+    ApproveWithNote,
+    ApproveEdited,
+    ApproveSomeHunks,
+    Answer,
+    Deny,
+}
+
+impl SentDecision {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Approve | Self::ApproveWithNote | Self::ApproveEdited | Self::ApproveSomeHunks => "yes",
+            Self::Answer => "answer",
+            Self::Deny => "no",
+        }
+    }
+
+    /// Describes it until the owner answers.
+    pub fn sending(self) -> String {
+        let how = match self {
+            Self::Approve | Self::Answer | Self::Deny => "",
+            Self::ApproveWithNote => ", with a note",
+            Self::ApproveEdited => ", edited",
+            Self::ApproveSomeHunks => ", without skipped hunks",
+        };
+        format!("{}{how}: sending…", self.word())
+    }
 }
 
 impl Card {
@@ -546,9 +578,9 @@ impl Cards {
     }
 
     /// Records that decisions on these requests were sent.
-    pub fn send(&mut self, these: &[RequestId], word: &'static str) {
+    pub fn send(&mut self, these: &[RequestId], decision: SentDecision) {
         for card in self.list.iter_mut().filter(|card| these.contains(&card.request.id)) {
-            card.stage = CardStage::Deciding(word);
+            card.stage = CardStage::Deciding(decision);
         }
     }
 

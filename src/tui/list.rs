@@ -8,6 +8,7 @@ use super::keys::{Action, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::approval::{Approval, RequestId};
 use crate::frontend::dialogue::{ApprovalEffect, Dialogue, SeenPart, no};
 use crate::frontend::protocol::ClientRequest;
+use crate::frontend::sentences;
 use crate::tool::Risk;
 
 /// The hints of the status line while the reason of a denial is written.
@@ -143,7 +144,7 @@ impl RequestList {
     ) -> ApprovalOutcome {
         let done = approve(&self.marked_or(rows), ask, dialogue, now_ms);
         self.advice = Some(match &done {
-            ApprovalOutcome::Unseen(_) => keymap.told("part of it is still unread", &SHOWS_MORE),
+            ApprovalOutcome::Unseen(_) => keymap.told(sentences::UNREAD, &SHOWS_MORE),
             ApprovalOutcome::Empty(_) => nothing_left(keymap, Context::Batch, Action::List(ListKey::No)),
             ApprovalOutcome::Nothing | ApprovalOutcome::Sent(..) => return done,
         });
@@ -202,5 +203,5 @@ impl RequestList {
 
 /// Returns advice for an approval with every hunk skipped; `no` is the action that denies.
 pub fn nothing_left(keymap: &Keymap, context: Context, no: Action) -> String {
-    keymap.told("every hunk is skipped, nothing left to apply", &[(context, no, "denies")])
+    keymap.told(sentences::NOTHING_LEFT, &[(context, no, "denies")])
 }

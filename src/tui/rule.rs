@@ -88,11 +88,7 @@ impl RuleForm {
 
     /// What a saved rule covers, and for how long.
     pub fn coverage(&self) -> String {
-        let long = match self.scope {
-            RuleScope::Session => "for this session",
-            RuleScope::Project => "in this folder",
-            RuleScope::User => "everywhere",
-        };
+        let long = self.scope.words();
         match self.widths.get(self.chosen) {
             Some(width) if self.is_as_drafted() => format!("{long}: {}", width.words),
             Some(_) | None => format!("{long}: what the rule says"),

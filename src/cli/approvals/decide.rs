@@ -10,10 +10,10 @@ use super::reading::ReadingOutcome;
 use super::typed::ApproveArgs;
 use super::{CommandContext, context, reading};
 use crate::app::{planned, schema_of};
-use crate::approval::{Approval, Decider, Grants, Remember, Request, RequestId};
+use crate::approval::{Approval, Decider, Remember, Request, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
-use crate::frontend::fields;
+use crate::frontend::{fields, sentences};
 use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;
@@ -254,7 +254,7 @@ impl DecisionResults {
             let open_in = holders.get(&one.session).map(|owner| owner.pid);
             rows.push(json!({
                 "id": one.id(),
-                "decision": approval.verdict(Some(&one.request)),
+                "decision": approval.verdict(Some(&one.request)).to_string(),
                 "session": one.session,
                 "open_in_process": open_in,
                 "held_up": if is_yes(approval) { held_up } else { Vec::new() },
@@ -269,8 +269,14 @@ impl DecisionResults {
         for (one, approval) in &self.decided {
             let (verdict, summary) =
                 (approval.verdict(Some(&one.request)), sanitize_line(&one.request.plan.summary));
-            let width = covered(one, approval).map_or_else(String::new, |covered| format!(" ({covered})"));
-            console::out(&format!("{} {}: {summary}{width}\n", sanitize_line(&verdict), one.id()))?;
+            let call = (&one.request.tool, &one.request.args);
+            let covered = sentences::coverage(Some(call), approval);
+            let width = covered.map_or_else(String::new, |covered| format!(" ({covered})"));
+            console::out(&format!(
+                "{} {}: {summary}{width}\n",
+                sanitize_line(&verdict.to_string()),
+                one.id()
+            ))?;
             if *approval != Approval::Later && !sessions.contains(&&one.session) {
                 sessions.push(&one.session);
             }
@@ -290,14 +296,6 @@ impl DecisionResults {
         }
         Ok(())
     }
-}
-
-/// Returns what an approval for the session covers from now on.
-fn covered(one: &StoredRequest, approval: &Approval) -> Option<String> {
-    let Approval::Approve { remember: Remember::Session, instead, .. } = approval else { return None };
-    let (tool, args) =
-        instead.as_ref().map_or((&one.request.tool, &one.request.args), |(tool, args)| (tool, args));
-    Some(format!("for the session: {}", sanitize_line(&Grants::coverage(tool, args))))
 }
 
 fn is_yes(approval: &Approval) -> bool {

@@ -122,16 +122,12 @@ fn decision(one: &StoredRequest, rows: &mut Rows) {
     let Some((approval, by)) = &one.decision else { return };
     let at = one.decided_at.map_or_else(String::new, |at| format!(", {at}"));
     let (verdict, by) = (approval.verdict(Some(&one.request)), sentences::decider(by, None));
-    rows.push(("decided", format!("{verdict}{by}{at}")));
+    rows.push(("decided", format!("{verdict} by {by}{at}")));
     rows.extend(words::note(approval).map(|note| ("note", note.to_owned())));
-    if let Approval::Approve { remember, rule, .. } = approval {
-        let kept = match remember {
-            crate::approval::Remember::Once => None,
-            crate::approval::Remember::Session => Some("similar calls are allowed for the session"),
-            crate::approval::Remember::Rule => Some("a rule was saved"),
-        };
-        rows.extend(kept.map(|kept| ("kept", kept.to_owned())));
-        rows.extend(rule.clone().map(|rule| ("rule", rule)));
+    let call = (&one.request.tool, &one.request.args);
+    rows.extend(sentences::coverage(Some(call), approval).map(|covered| ("covers", covered)));
+    if let Approval::Approve { rule: Some(rule), .. } = approval {
+        rows.push(("rule", rule.clone()));
     }
 }
 

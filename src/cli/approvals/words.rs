@@ -16,7 +16,7 @@ pub(super) enum CallProgress {
 /// Describes the decision of a request, if there is one.
 pub(super) fn decision(one: &StoredRequest) -> Option<String> {
     let (approval, by) = one.decision.as_ref()?;
-    Some(sentences::decision(Some(&one.request), approval, by, None, None))
+    Some(sentences::decision(Some(&one.request), approval, by, None, None).to_string())
 }
 
 /// Returns the note that the user gave with a decision.

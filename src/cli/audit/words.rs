@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::approval::Decider;
+use crate::approval::{Decider, DecisionKind};
 use crate::cli::table::short;
 use crate::frontend::sentences;
 use crate::message::ReturnStatus;
@@ -113,8 +113,8 @@ fn what(row: &AuditRow) -> String {
             format!("{verdict} ({risk}){taint}")
         }
         AuditKind::Decided => match text("answer") {
-            "edited" => "approved with changes".to_owned(),
-            "replaced" => "approved as another call".to_owned(),
+            "edited" => DecisionKind::Edited.to_string(),
+            "replaced" => DecisionKind::Replaced(None).to_string(),
             other => other.to_owned(),
         },
         AuditKind::Expired => sentences::EXPIRED.to_owned(),

@@ -102,24 +102,54 @@ impl Approval {
     }
 
     /// Says what was decided: "approved with changes", "answered". Without its request the kind of call is not known.
-    pub fn verdict(&self, request: Option<&Request>) -> String {
+    pub fn verdict(&self, request: Option<&Request>) -> DecisionKind {
         match self {
-            Self::Approve { .. } if request.is_some_and(Request::wants_answer) => "answered".to_owned(),
-            Self::Approve { instead: None, .. } => "approved".to_owned(),
+            Self::Approve { .. } if request.is_some_and(Request::wants_answer) => DecisionKind::Answered,
+            Self::Approve { instead: None, .. } => DecisionKind::Approved,
             Self::Approve { instead: Some((tool, _)), .. }
                 if request.is_some_and(|request| request.tool != *tool) =>
             {
-                format!("approved as another call, {tool}")
+                DecisionKind::Replaced(Some(tool.clone()))
             }
-            Self::Approve { instead: Some(_), .. } => "approved with changes".to_owned(),
-            Self::Deny { .. } => "denied".to_owned(),
-            Self::Later => "postponed".to_owned(),
+            Self::Approve { instead: Some(_), .. } => DecisionKind::Edited,
+            Self::Deny { .. } => DecisionKind::Denied,
+            Self::Later => DecisionKind::Postponed,
         }
     }
 
     /// An approval of this call and similar ones for the session.
     pub fn for_session() -> Self {
         Self::Approve { instead: None, remember: Remember::Session, note: None, rule: None }
+    }
+}
+
+/// What was decided, as a sentence says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DecisionKind {
+    Answered,
+    Approved,
+    /// Approved by no person, or for more than one call.
+    Allowed,
+    /// Approved with other arguments.
+    Edited,
+    /// Approved as another call, of this tool.
+    Replaced(Option<ToolName>),
+    Denied,
+    Postponed,
+}
+
+impl std::fmt::Display for DecisionKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Answered => "answered",
+            Self::Approved => "approved",
+            Self::Allowed => "allowed",
+            Self::Edited => "approved with changes",
+            Self::Replaced(Some(tool)) => return write!(f, "approved as another call, {tool}"),
+            Self::Replaced(None) => "approved as another call",
+            Self::Denied => "denied",
+            Self::Postponed => "postponed",
+        })
     }
 }
 

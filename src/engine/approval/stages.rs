@@ -3,7 +3,7 @@
 //! Pure. A decision is the end of its explanation, so that the two match. A stage that does not
 //! decide gives the reason why.
 
-use super::rules::{Fit, Rule, RuleEffect, RulesHealth};
+use super::rules::{Fit, Rule, RuleEffect, RuleScope, RulesHealth};
 use super::{AutoApprove, CallFacts, Decider, Decision, Grants, Policy, Repetition, Verdict, WorkspaceKind};
 use crate::config::Mode;
 use crate::hook::HookVerdict;
@@ -293,7 +293,7 @@ impl StageInput<'_> {
             Some(_) if self.is_tainted() => passed(UNTRUSTED),
             Some(_) if self.risk == Risk::High => passed("no grant covers HIGH"),
             Some(grant) => {
-                let because = format!("you allowed {grant} for this session");
+                let because = format!("you allowed {grant} {}", RuleScope::Session.words());
                 self.decided(Verdict::Allow, Decider::Grant, because)
             }
             None => passed("no session approval covers it"),

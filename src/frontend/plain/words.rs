@@ -49,7 +49,7 @@ pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
 /// Says that not all of a request was printed.
 pub(super) fn unseen(request: &Request) -> String {
     let unread = if request.may_be_unread() { ", Y approves it unread" } else { "" };
-    format!("Not approved: part of it is still unread. 5 prints it{unread}.")
+    format!("Not approved: {}. 5 prints it{unread}.", sentences::UNREAD)
 }
 
 /// Returns a sentence without its full stop; the dot of a folder stays.

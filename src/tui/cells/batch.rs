@@ -270,8 +270,8 @@ fn what(card: &Card) -> Line {
 
 /// Returns the decision under way, or else whether the call can be undone and which calls it must follow.
 fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
-    if let CardStage::Deciding(word) = row.card.stage {
-        return Line::of(format!("{word}: sending…"), Role::Waiting);
+    if let CardStage::Deciding(sent) = row.card.stage {
+        return Line::of(sent.sending(), Role::Waiting);
     }
     let undo = match row.card.request.plan.undo {
         Undo::Exact => "undo: yes",

@@ -12,8 +12,9 @@ use super::args_preview::ArgsPreview;
 use super::diff::{self, DiffCode};
 use super::sgr::Sgr;
 use super::{Fold, RenderContext};
+use crate::approval::DecisionKind;
 use crate::frontend::protocol::Tone;
-use crate::frontend::sentences;
+use crate::frontend::sentences::{self, DecisionSentence};
 use crate::message::{CallId, CallReport, DiffKind, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use crate::stdx::ansi::bare;
 use crate::stdx::moment::duration;
@@ -68,7 +69,7 @@ pub struct CallRow {
     pub command: Option<String>,
     pub state: CallState,
     /// A description of the user's decision.
-    pub decision: Option<String>,
+    pub decision: Option<DecisionSentence>,
     /// The approved calls that it still waits for.
     pub runs_after: Option<String>,
     /// The file with the rule that was saved with the decision.
@@ -164,12 +165,15 @@ impl CallRow {
             self.language = Language::of_file(&self.subject);
         }
         if returned.status == ReturnStatus::Denied && self.decision.is_none() && !self.done.words.is_empty() {
-            self.decision = Some(one_line_summary(&self.done.words, LONGEST_DECISION));
+            self.decision = Some(DecisionSentence::of(one_line_summary(&self.done.words, LONGEST_DECISION)));
         }
         if let Some(hunks) = self.done.hunks() {
-            let who =
-                self.decision.take().map_or(String::new(), |words| words.replacen(CHANGED, "", 1) + ", ");
-            self.decision = Some(who + &hunks);
+            let decision = self.decision.get_or_insert_default();
+            if decision.kind == Some(DecisionKind::Edited) {
+                // The hunks are the changes.
+                decision.kind = Some(DecisionKind::Approved);
+            }
+            decision.add_fact(&hunks);
         }
         if let (Some(now), Some(started)) = (now_ms, self.started_ms) {
             self.took = Some(Duration::from_millis(now.saturating_sub(started)));
@@ -256,7 +260,7 @@ impl CallRow {
         let glyphs = context.glyphs;
         let (mark, role, words) = match self.state {
             CallState::Planned => match self.decided(context) {
-                Some(decision) => (glyphs.ok, Role::Ok, decision.to_owned()),
+                Some(decision) => (glyphs.ok, Role::Ok, decision.to_string()),
                 None => return Line::new(),
             },
             CallState::Waiting => return Line::of("waiting for you", Role::Waiting),
@@ -272,7 +276,8 @@ impl CallRow {
             CallState::Done(ReturnStatus::Denied) => (
                 glyphs.fail,
                 Role::Fail,
-                self.decided(context).unwrap_or(sentences::status(ReturnStatus::Denied)).to_owned(),
+                self.decided(context)
+                    .map_or_else(|| sentences::status(ReturnStatus::Denied).to_owned(), ToString::to_string),
             ),
             CallState::Done(status @ ReturnStatus::Undecided) => {
                 (glyphs.waiting, Role::Waiting, sentences::status(status).to_owned())
@@ -289,8 +294,7 @@ impl CallRow {
             line = line.with(" ", Role::Text).with(words, Role::Dim);
         }
         if let (CallState::Done(ReturnStatus::Ok), Some(decision)) = (self.state, self.decided(context)) {
-            let who = decision.strip_prefix("approved by ").unwrap_or(decision);
-            line = line.with(format!(" {} {who}", glyphs.dot), Role::Dim);
+            line = line.with(format!(" {} {}", glyphs.dot, decision.beside_mark()), Role::Dim);
         }
         line
     }
@@ -319,10 +323,10 @@ impl CallRow {
     }
 
     /// Returns the decision if it fits into the row, beside the outcome.
-    fn decided(&self, context: &RenderContext) -> Option<&str> {
+    fn decided(&self, context: &RenderContext) -> Option<&DecisionSentence> {
         let beside =
             if matches!(self.state, CallState::Done(ReturnStatus::Ok)) { width(&self.amount()) } else { 0 };
-        self.decision.as_deref().filter(|words| width(words) + beside <= context.width / 2 - 10)
+        self.decision.as_ref().filter(|told| width(&told.to_string()) + beside <= context.width / 2 - 10)
     }
 
     /// Whether the row itself states the decision.
@@ -338,7 +342,7 @@ impl CallRow {
                 | ReturnStatus::Undecided
                 | ReturnStatus::Interrupted
                 | ReturnStatus::Unknown,
-            ) => self.decision.as_deref() == Some(APPROVED),
+            ) => self.decision.as_ref().is_some_and(DecisionSentence::is_plain_approval),
         }
     }
 
@@ -346,7 +350,7 @@ impl CallRow {
     fn below(&self, context: &RenderContext, lines: &mut Vec<Line>) {
         let margin = below_row(context);
         if let Some(decision) = self.decision.as_ref().filter(|_| !self.says_decision(context)) {
-            let span = [Span::new(decision, Role::Dim)];
+            let span = [Span::new(decision.to_string(), Role::Dim)];
             lines.extend(wrap_spans(&span, context.width, &margin));
         }
         if let Some(after) = &self.runs_after {
@@ -402,12 +406,6 @@ impl CallRow {
         }
     }
 }
-
-/// A plain approval: the row's own mark shows it.
-const APPROVED: &str = "approved by you";
-
-/// Says of an approval that the arguments were changed.
-pub const CHANGED: &str = " with changes";
 
 fn remark(text: &str, margin: &Margin) -> Line {
     margin.rest.clone().with(text, Role::Dim).ours()

@@ -1,6 +1,7 @@
 //! Converts the messages of a conversation to cells.
 
 use super::{Answer, CallRow, Cell, CellKind, Thinking};
+use crate::frontend::sentences::DecisionSentence;
 use crate::message::{
     AssistantMessage, CallId, Message, NoteKind, PartKind, ToolCall, UsedMemory, UserPart, images,
 };
@@ -9,7 +10,7 @@ use crate::stdx::text::one_line_summary;
 /// Returns the cells of earlier messages; `decision` says what a person decided on a call.
 pub fn cells<'a>(
     messages: impl Iterator<Item = &'a Message>,
-    decision: impl Fn(&ToolCall) -> Option<String>,
+    decision: impl Fn(&ToolCall) -> Option<DecisionSentence>,
 ) -> Vec<Cell> {
     // Most messages make one cell; the list then does not move while it grows.
     let mut cells: Vec<Cell> = Vec::with_capacity(messages.size_hint().0);
@@ -40,7 +41,10 @@ fn row_of<'a>(cell: &'a mut Cell, call: &CallId) -> Option<&'a mut CallRow> {
     }
 }
 
-fn reply_cells(reply: &AssistantMessage, decision: &impl Fn(&ToolCall) -> Option<String>) -> Vec<Cell> {
+fn reply_cells(
+    reply: &AssistantMessage,
+    decision: &impl Fn(&ToolCall) -> Option<DecisionSentence>,
+) -> Vec<Cell> {
     let cell = |kind: &PartKind| match kind {
         PartKind::Text { text } if text.trim().is_empty() => None,
         PartKind::Text { text } => Some(CellKind::Answer(Box::new(Answer::committed(text.clone())))),

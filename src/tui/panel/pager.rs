@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::{PanelContext, PanelEffect, PanelState, Screen};
 use crate::approval::RequestId;
 use crate::frontend::dialogue::SeenPart;
+use crate::frontend::sentences;
 use crate::tui::batch::Question;
 use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
 use crate::tui::cells::card::{Room, fitting, heading, lay_out, size};
@@ -138,9 +139,7 @@ impl Pager {
             ApprovalOutcome::Unseen(id) => {
                 cx.cards.find(&id).map(|card| unseen(card, unread, cx.screen.keymap))
             }
-            ApprovalOutcome::Empty(_) => {
-                Some("every hunk is skipped: there is nothing left to approve".to_owned())
-            }
+            ApprovalOutcome::Empty(_) => Some(sentences::NOTHING_LEFT.to_owned()),
             ApprovalOutcome::Sent(ids, asked) => {
                 asked.into_iter().for_each(|ask| cx.send(ask));
                 return PanelEffect::Approved(ids);
@@ -256,7 +255,7 @@ fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
     if card.may_be_unread() {
         keys.push((CONTEXT, Action::Card(CardKey::YesUnread), "approves it unread"));
     }
-    keymap.told("part of it is still unread", &keys)
+    keymap.told(sentences::UNREAD, &keys)
 }
 
 impl PanelState for Pager {

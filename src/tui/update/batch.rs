@@ -11,7 +11,7 @@ use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::Risk;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
-use crate::tui::cards::{Card, Cards};
+use crate::tui::cards::{Card, Cards, SentDecision};
 use crate::tui::cells::CallState;
 use crate::tui::keys::ListKey;
 use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows};
@@ -148,7 +148,7 @@ fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
         ApprovalOutcome::Nothing => {}
         ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => cards.go_to(Some(&id)),
         ApprovalOutcome::Sent(ids, asked) => {
-            send(model, &ids, asked, "yes", cmds);
+            send(model, &ids, asked, SentDecision::Approve, cmds);
             model.batch.list.advice = waits(model, &ids);
             model.cards.to_open();
         }
@@ -160,7 +160,7 @@ pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some((no, of)) = model.batch.list.take_no() else { return };
     let one = |id: &RequestId| Op::Decide { request: id.clone(), approval: no.clone() };
     let asked = of.iter().map(one).map(ClientRequest::Op).collect();
-    send(model, &of, asked, "no", cmds);
+    send(model, &of, asked, SentDecision::Deny, cmds);
     say_dropped(model, &of);
 }
 
@@ -169,11 +169,11 @@ fn send(
     model: &mut Model,
     these: &[RequestId],
     asked: Vec<ClientRequest>,
-    word: &'static str,
+    decision: SentDecision,
     cmds: &mut Vec<Cmd>,
 ) {
     cmds.extend(asked.into_iter().map(Cmd::Send));
-    model.cards.send(these, word);
+    model.cards.send(these, decision);
 }
 
 /// Names the approved requests that wait for unapproved ones.

@@ -8,9 +8,10 @@ use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, RequestId};
 use crate::frontend::dialogue::{self, ApprovalEffect, SeenPart};
 use crate::frontend::protocol::ClientRequest;
+use crate::frontend::sentences;
 use crate::tool::Preview;
 use crate::tui::batch::Question;
-use crate::tui::cards::{Card, CardStage, Cards, UNREAD};
+use crate::tui::cards::{Card, CardStage, Cards, SentDecision, UNREAD};
 use crate::tui::cells::Fold;
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::form::pretty;
@@ -20,8 +21,6 @@ use crate::tui::list::nothing_left;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, EditTarget};
 use std::collections::BTreeSet;
-
-const UNSEEN: &str = "part of it is still unread";
 
 /// Whether a card has the keys but ignores them for now. Letters of a text decide nothing and are not held back.
 pub fn is_guarded(model: &Model) -> bool {
@@ -257,18 +256,18 @@ fn turn_sides(model: &mut Model) {
 /// Sends an approval; a high-risk request needs it twice.
 fn yes(model: &mut Model, approval: Approval, seen: Option<SeenPart>, cmds: &mut Vec<Cmd>) {
     let is_question = model.cards.current().is_some_and(|card| card.request.plan.question.is_some());
-    let word = match &approval {
-        _ if is_question => "answered",
-        _ if model.dialogue.is_approved_once() => "yes",
-        Approval::Approve { instead: Some(_), .. } => "yes, without skipped hunks",
-        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => "yes",
+    let sent = match &approval {
+        _ if is_question => SentDecision::Answer,
+        _ if model.dialogue.is_approved_once() => SentDecision::Approve,
+        Approval::Approve { instead: Some(_), .. } => SentDecision::ApproveSomeHunks,
+        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => SentDecision::Approve,
     };
     match propose(model, seen, |card| decision(card, approval)) {
-        ApprovalEffect::Send(asks) => decide(model, asks, word, cmds),
+        ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),
         ApprovalEffect::Unseen => {
             let Some(card) = model.cards.current_mut() else { return };
             card.is_offered_unread = card.may_be_unread();
-            card.advice = Some(unseen(UNSEEN, card, &model.keymap));
+            card.advice = Some(unseen(sentences::UNREAD, card, &model.keymap));
         }
         ApprovalEffect::TooSoon | ApprovalEffect::Once => {}
     }
@@ -278,7 +277,7 @@ fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current() else { return };
     let CardStage::Reason(editor) = &card.stage else { return };
     let ask = decision(card, dialogue::no(&editor.text()));
-    decide(model, vec![ask], "no", cmds);
+    decide(model, vec![ask], SentDecision::Deny, cmds);
 }
 
 fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
@@ -289,13 +288,13 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
         return;
     };
     let (context, note) = (form.context(), form.note_text());
-    let word = match (args == card.request.args, &note) {
-        (true, None) => "yes",
-        (true, Some(_)) => "yes, with a note",
-        (false, _) => "yes, edited",
+    let sent = match (args == card.request.args, &note) {
+        (true, None) => SentDecision::Approve,
+        (true, Some(_)) => SentDecision::ApproveWithNote,
+        (false, _) => SentDecision::ApproveEdited,
     };
     match propose(model, None, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
-        ApprovalEffect::Send(asks) => decide(model, asks, word, cmds),
+        ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),
         ApprovalEffect::Once => {
             let again = [(context, Action::Card(CardKey::ApproveEdited), "again to approve")];
             let words = model.keymap.told("HIGH", &again);
@@ -309,9 +308,9 @@ fn decision(card: &Card, approval: Approval) -> ClientRequest {
     ClientRequest::Op(Op::Decide { request: card.request.id.clone(), approval })
 }
 
-fn decide(model: &mut Model, asks: Vec<ClientRequest>, word: &'static str, cmds: &mut Vec<Cmd>) {
+fn decide(model: &mut Model, asks: Vec<ClientRequest>, sent: SentDecision, cmds: &mut Vec<Cmd>) {
     if let Some(card) = model.cards.current_mut() {
-        card.stage = CardStage::Deciding(word);
+        card.stage = CardStage::Deciding(sent);
         cmds.extend(asks.into_iter().map(Cmd::Send));
     }
 }

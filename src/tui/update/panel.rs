@@ -6,6 +6,7 @@ use crate::frontend::protocol::{
 };
 use crate::history::SessionId;
 use crate::tui::batch::Question;
+use crate::tui::cards::SentDecision;
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
@@ -170,7 +171,7 @@ fn follow(model: &mut Model, then: PanelEffect, cmds: &mut Vec<Cmd>) -> ActionOu
             model.focus = Focus::Card;
         }
         PanelEffect::Approved(ids) => {
-            model.cards.send(&ids, "yes");
+            model.cards.send(&ids, SentDecision::Approve);
             model.batch.opened = None;
         }
     }

@@ -3,16 +3,14 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::Value;
 
 use super::auto_focus;
 use super::turn::rest;
 use crate::agent::port::Settlement;
-use crate::approval::rules::{RuleSet, RuleSource};
-use crate::approval::{Approval, Decider, Grants, Remember, Request, RequestId};
+use crate::approval::{Approval, Decider, DecisionKind, RequestId};
 use crate::frontend::protocol::Tone;
-use crate::frontend::sentences;
-use crate::message::{ReturnStatus, ToolCall, ToolName};
+use crate::frontend::sentences::{self, DecisionSentence};
+use crate::message::{ReturnStatus, ToolCall};
 use crate::stdx::moment::moment;
 use crate::store::PastDecision;
 use crate::tool::builtin::{AskUser, TypedTool};
@@ -45,7 +43,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
     match model.transcript.call_mut(&card.request.call) {
         Some(row) => {
             if let Some(file) = row.rule_file.take() {
-                outcome.push_str(&format!(", rule saved in {file}"));
+                outcome.add_fact(&format!("rule saved in {file}"));
             }
             row.decision = Some(outcome);
             row.runs_after = runs_after;
@@ -62,7 +60,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
         }
         None => {
             let tool = card.request.tool.as_str().to_owned();
-            let subject = call::subject(&card.request.args);
+            let (subject, outcome) = (call::subject(&card.request.args), outcome.to_string());
             model.transcript.push(Cell::new(CellKind::Settled { tool, subject, outcome, tone }));
         }
     }
@@ -70,10 +68,11 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
 }
 
 /// Returns the outcome of a call that was dropped because of another one.
-fn dropped(model: &Model, card: &Card, settled: &Settlement) -> Option<(String, Tone)> {
+fn dropped(model: &Model, card: &Card, settled: &Settlement) -> Option<(DecisionSentence, Tone)> {
     let stops = model.turn.as_ref().is_some_and(|turn| turn.stop_asked);
     let is_dropped = *settled == Settlement::Withdrawn && !stops && !card.after.is_empty();
-    is_dropped.then(|| ("cancelled: the call it runs after did not run".to_owned(), Tone::Warning))
+    let told = || DecisionSentence::of("cancelled: the call it runs after did not run");
+    is_dropped.then(|| (told(), Tone::Warning))
 }
 
 /// Names the undecided calls that an approved call waits for.
@@ -90,34 +89,19 @@ fn runs_after(model: &Model, card: &Card, settled: &Settlement) -> Option<String
 }
 
 /// Describes an earlier decision on a call, with its time.
-pub fn past(call: &ToolCall, one: &PastDecision, now: Timestamp, zone: &TimeZone) -> String {
-    let asked = DecisionSubject { tool: &call.name, args: &call.args, request: None, stage: None };
+pub fn past(call: &ToolCall, one: &PastDecision, now: Timestamp, zone: &TimeZone) -> DecisionSentence {
     let PastDecision { approval, by, .. } = one;
-    let words = match approval {
-        Approval::Approve { .. } if call.name.as_str() == AskUser::NAME => {
-            format!("answered{}", sentences::decider(by, Some(&HERE)))
-        }
-        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => decision(&asked, approval, by),
-    };
-    format!("{words} ({})", moment(one.at, now, zone))
+    let coverage = sentences::coverage(Some((&call.name, &call.args)), approval);
+    let mut told = sentences::decision(None, approval, by, Some(&HERE), coverage);
+    if call.name.as_str() == AskUser::NAME && matches!(approval, Approval::Approve { .. }) {
+        told.kind = Some(DecisionKind::Answered);
+    }
+    told.add(&format!(" ({})", moment(one.at, now, zone)));
+    told
 }
 
-/// What a decision was about, as far as it is known.
-struct DecisionSubject<'a> {
-    tool: &'a ToolName,
-    args: &'a Value,
-    request: Option<&'a Request>,
-    stage: Option<&'a CardStage>,
-}
-
-fn outcome(card: &Card, settled: &Settlement) -> (String, Tone) {
+fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
     let Card { request, stage, .. } = card;
-    let asked = DecisionSubject {
-        tool: &request.tool,
-        args: &request.args,
-        request: Some(request),
-        stage: Some(stage),
-    };
     let tone = match settled {
         Settlement::Decided { approval: Approval::Approve { .. }, .. } => Tone::Plain,
         Settlement::Decided { approval: Approval::Deny { .. }, .. } => Tone::Error,
@@ -127,46 +111,24 @@ fn outcome(card: &Card, settled: &Settlement) -> (String, Tone) {
         | Settlement::Superseded
         | Settlement::Expired => Tone::Warning,
     };
-    let words = match settled {
-        Settlement::Decided { approval, by } => decision(&asked, approval, by) + &crossed(stage, by),
-        Settlement::Expired => sentences::EXPIRED.to_owned() + &crossed(stage, &Decider::Expiry),
-        Settlement::Withdrawn | Settlement::Detached | Settlement::Superseded => {
-            sentences::settled(Some(request), settled, Some(&HERE))
+    let (mut told, by) = match settled {
+        Settlement::Decided { approval, by } => {
+            let coverage = match (stage, sentences::coverage(None, approval)) {
+                (CardStage::Rule(form), Some(_)) if *by == HERE => Some(form.coverage()),
+                _ => None,
+            };
+            (sentences::decision(Some(request), approval, by, Some(&HERE), coverage), Some(by))
+        }
+        _ => {
+            let told = DecisionSentence::of(sentences::settled(Some(request), settled, Some(&HERE)));
+            (told, (*settled == Settlement::Expired).then_some(&Decider::Expiry))
         }
     };
-    (words, tone)
-}
-
-fn decision(asked: &DecisionSubject<'_>, approval: &Approval, by: &Decider) -> String {
-    let coverage = match (approval, by) {
-        (
-            Approval::Approve { remember: remember @ (Remember::Session | Remember::Rule), rule, .. },
-            Decider::Tui | Decider::Plain,
-        ) => Some(coverage(asked, *remember, rule.as_deref())),
-        _ => None,
-    };
-    sentences::decision(asked.request, approval, by, Some(&HERE), coverage.as_deref())
-}
-
-/// Describes what a lasting approval covers, and for how long.
-fn coverage(asked: &DecisionSubject<'_>, remember: Remember, rule: Option<&str>) -> String {
-    if let Some(CardStage::Rule(form)) = asked.stage {
-        return form.coverage();
+    // The decision made here came too late.
+    if let (CardStage::Deciding(sent), Some(by)) = (stage, by)
+        && *by != HERE
+    {
+        told.add(&format!("; your {} came too late", sent.word()));
     }
-    let rules = rule.map(|text| RuleSet::parse(text, &RuleSource::Session, None).unwrap_or_default());
-    match (remember, rules.as_deref()) {
-        (Remember::Session, Some([rule, ..])) => format!("for this session: {}", rule.coverage()),
-        (Remember::Session, _) => format!("for this session: {}", Grants::coverage(asked.tool, asked.args)),
-        (Remember::Once | Remember::Rule, _) => "with a rule".to_owned(),
-    }
-}
-
-/// Describes the decision made here that came too late, if any.
-fn crossed(stage: &CardStage, by: &Decider) -> String {
-    match (stage, by) {
-        (CardStage::Deciding(word), by) if *by != HERE => {
-            format!("; your {} came too late", word.split(',').next().unwrap_or(word))
-        }
-        _ => String::new(),
-    }
+    (told, tone)
 }

@@ -1,6 +1,6 @@
 //! What the model is told instead of a result, and why a request is asked again.
 
-use crate::approval::Decider;
+use crate::approval::{Decider, DecisionKind};
 use crate::tool::ToolError;
 
 pub(super) const RUNS_LATER: &str = "Not done yet: the user said yes, and it runs once the call it runs after has run. Its \
@@ -43,14 +43,9 @@ pub(super) fn denial(reason: Option<&str>, by: Option<&Decider>) -> String {
 
 /// Tells people by whom and why a call was denied.
 pub(super) fn denied_by(by: Option<&Decider>, reason: Option<&str>) -> String {
-    let who = match by {
-        None => "by you".to_owned(),
-        Some(by) => format!("by {}", by.who()),
-    };
-    match reason {
-        Some(reason) => format!("denied {who}: {reason}"),
-        None => format!("denied {who}"),
-    }
+    let who = by.map_or_else(|| "you".to_owned(), Decider::who);
+    let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    format!("{} by {who}{why}", DecisionKind::Denied)
 }
 
 pub(super) fn denied_by_policy(because: &str) -> String {

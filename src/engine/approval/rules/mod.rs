@@ -115,6 +115,16 @@ pub enum RuleScope {
     User,
 }
 
+impl RuleScope {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Session => "for this session",
+            Self::Project => "in this folder",
+            Self::User => "everywhere",
+        }
+    }
+}
+
 /// Whether a rule applies to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fit {

@@ -29,7 +29,7 @@ impl Sheet<'_> {
                     lines.push(Line::of(mark, Role::Waiting).joined(rows.line(editor, row)));
                 }
             }
-            CardStage::Deciding(word) => lines.push(Line::of(format!("{word}: sending…"), Role::Waiting)),
+            CardStage::Deciding(sent) => lines.push(Line::of(sent.sending(), Role::Waiting)),
             CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_) => {}
         }
         lines.extend(card.advice.iter().flat_map(|words| advice(words, self.inner)));
