@@ -301,6 +301,24 @@ mod tests {
     }
 
     #[test]
+    fn a_decision_is_said_in_parts() {
+        let told = |approval: &Approval, by| {
+            let call = (&ToolName::new("shell"), &serde_json::json!({"command": "ls"}));
+            decision(None, approval, &by, Some(&Decider::Tui), coverage(Some(call), approval))
+        };
+        let plain = told(&Approval::yes(), Decider::Tui);
+        assert!(plain.is_plain_approval());
+        assert_eq!((plain.beside_mark().as_str(), plain.to_string().as_str()), ("you", "approved by you"));
+        assert!(!told(&Approval::yes(), Decider::Cli).is_plain_approval());
+        let lasting = told(&Approval::for_session(), Decider::Cli).to_string();
+        assert_eq!(lasting, "allowed by you (co approvals) for this session: exactly this command");
+        let mut words = DecisionSentence::default();
+        words.add_fact("1 of 2 hunks applied");
+        words.add_fact("rule saved");
+        assert_eq!(words.to_string(), "1 of 2 hunks applied, rule saved");
+    }
+
+    #[test]
     fn retries_name_their_wait() {
         let wait = Duration::from_secs(20);
         for (class, message, then, words) in [
