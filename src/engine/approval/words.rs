@@ -25,6 +25,9 @@ pub enum Extent {
 /// Languages that read a program from their words and, unlike interpreters, data from their input.
 const PROGRAMMED: &[&str] = &["awk", "gawk", "mawk", "nawk"];
 
+/// Programs that run others by flags only, none of which counts as harmless.
+const FINDERS: &[&str] = &["fd", "fdfind", "find"];
+
 /// Redirections that write no file.
 const HARMLESS: &[&str] = &["2>&1", "1>&2", ">&2", "2>/dev/null", "1>/dev/null", "&>/dev/null", ">/dev/null"];
 
@@ -41,7 +44,7 @@ pub fn command_words(script: &str) -> Option<Vec<CommandWords>> {
 fn words_of(invocation: &Invocation) -> Option<CommandWords> {
     let program = invocation.words.first()?.as_deref()?;
     // What these do is said by other words, by input or by a file: their names allow nothing.
-    let does_anything = bash::runs_others(program)
+    let does_anything = (bash::runs_others(program) && !FINDERS.contains(&program))
         || bash::is_interpreter(program)
         || PROGRAMMED.contains(&program)
         || program.contains('/');
@@ -162,8 +165,7 @@ mod tests {
         for program in [
             ".", "awk", "builtin", "command", "doas", "env", "eval", "exec", "gawk", "nice", "nohup",
             "parallel", "setsid", "source", "ssh", "stdbuf", "su", "sudo", "time", "timeout", "trap",
-            "watch", "xargs", "mawk", "chroot", "ionice", "busybox", "flock", "find", "fd", "unshare",
-            "python3", "sh",
+            "watch", "xargs", "mawk", "chroot", "ionice", "busybox", "flock", "unshare", "python3", "sh",
         ] {
             assert_eq!(command_words(&format!("{program} a")), None, "{program}");
             assert_eq!(command_words(&format!("{program} git status")), None, "{program}");
@@ -185,6 +187,10 @@ mod tests {
             ("git show HEAD", "git show HEAD~1", true),
             ("git show HEAD", "git show --output=pwn", false),
             ("git show HEAD", "git show --ext-diff", false),
+            ("find . -name x", "find . -name x", true),
+            ("find . -name x", "find src -type f", false),
+            ("find . -name x", "find . -name x -exec rm {} +", false),
+            ("find . -name x", "find . -delete", false),
             ("git fetch origin", "git fetch origin", true),
             ("git fetch origin", "git fetch --upload-pack='touch pwn;false' ./.", false),
             ("git grep foo", "git grep bar src", true),
