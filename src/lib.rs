@@ -22,7 +22,7 @@
 //! | L8 | [`app`], [`runtime`], [`eval`], [`cli`] | `co` |
 //!
 //! The crates are for the time of a build: `src/base` needs few dependencies and is built while the others are, `src/engine`
-//! beside those that only front ends need. Each crate exports the modules of the crates below it again, so that paths
+//! in parallel with those that only front ends need. Each crate exports the modules of the crates below it again, so that paths
 //! begin with `crate::` in all of them.
 //!
 //! - [`stdx`]: what the standard library lacks: widths and cutting of text, framing of event streams and JSON, paths
@@ -36,7 +36,7 @@
 //!   `unsafe`, but for two calls of `stdx` about the memory of the process.
 //! - [`tool`]: the seam, what follows from a tool's schema and from a preview; `builtin/` has one file a tool, `mcp/` the
 //!   tools of servers that speak the Model Context Protocol.
-//! - [`hook`]: the seam, and programs of the person's own that are asked or told at eight moments.
+//! - [`hook`]: the seam, and the user's own programs, which are asked or notified at eight events.
 //! - [`approval`]: the policy, rules, grants, taint of arguments, requests and approvals. No I/O.
 //! - [`provider`]: the seam, the table of failures, five pure codecs, the HTTP shell that makes any of them a provider,
 //!   the catalogue of services and models, and the offline tour.
@@ -48,7 +48,7 @@
 //! - [`telemetry`]: spans of turns: a SQLite file of their own and an OTLP collector, written by threads that nothing waits for;
 //!   reading and counting them.
 //! - [`undo`]: what calls and commands changed in files: states and contents in a SQLite file of their own, and the way back.
-//! - [`memory`]: what the user told to keep beyond a session: Markdown files that may be edited by hand, a full-text index that
+//! - [`memory`]: facts that are kept beyond a session: Markdown files that may be edited by hand, a full-text index that
 //!   follows from them, what says the same, what applies to a prompt, and what goes when there are too many.
 //! - [`agent`]: one user turn: `turn/` is the machine, `calls/` its calls and their schedule, `context/` what the model
 //!   sees and what a summary keeps, `prompt/` the texts before the conversation, their order and what single models need,
@@ -63,15 +63,15 @@
 //! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks, tool servers, texts for
 //!   the model, commands and trust, and the policy that follows.
 //! - [`app`]: the composition root: builds what the others are given.
-//! - [`runtime`]: what owns a session: behind an interactive front end, in headless turns, beside the session at hand;
+//! - [`runtime`]: what owns a session: behind an interactive front end, in headless turns, in the background;
 //!   what a prompt mentions, and the settings of tool servers.
 //! - [`eval`]: golden cases of tool calling: scores, comparisons and reports, pure; and the runs.
 //! - [`cli`]: the command line, its errors and exit codes, its commands, the reference (`help/`: one topic from the tables
-//!   of the program or a text beside the code), completions, the manual page, and the log of `--debug-file`.
+//!   of the program or a text file), completions, the manual page, and the log of `--debug-file`.
 //!
-//! Beside `src`: `tests/kit` is a crate over `co-engine` that does not ship (scripted replies and the server that gives them,
+//! Outside of `src`: `tests/kit` is a crate over `co-engine` that does not ship (scripted replies and the server that gives them,
 //! the runner of turn scripts), the example `co-conformance` is our client under the conformance suite of MCP, `evals` holds
-//! turn scripts and golden tables, `prompts` the texts for models. The build script gives the linker its options.
+//! turn scripts and golden tables, `prompts` the texts for models. The build script sets linker options.
 //!
 //! # Where this differs from the first design and from the seeds
 //!
@@ -129,16 +129,16 @@
 //! - A project's servers (`.mcp.json`) count in a trusted folder, each once the user agreed to what is written of it and to
 //!   the files that its command names. A question of a server is a stored request that any process can answer, without a
 //!   record in the session. It is withdrawn when its server or its process does not wait any more: the call is over then, and
-//!   no later answer is kept for another one. Headless runs answer no questions: nobody said that a person is there.
+//!   no later answer is kept for another one. Headless runs answer no questions, because no user may be present.
 //! - Tools of servers are offered once they are connected, not as they were listed last: what is offered can be called. The
 //!   last list serves where a call is explained or changed. A server's definition is accepted by its first run.
 //! - `/clear` starts a new session: the one before stays whole, with its title and its requests, in `/resume`.
-//! - On a network file system, told by its type, the database keeps a rollback journal: a write-ahead log needs shared memory.
-//!   It is said at the start, by `co status` and by `co doctor`. So for the files beside it.
+//! - On a network file system, detected by its type, the database keeps a rollback journal: a write-ahead log needs shared memory.
+//!   It is said at the start, by `co status` and by `co doctor`. The same applies to its sidecar files.
 //! - The session used last is the last in the list whatever the clock says, unless its time is two days ahead. Unasked, nothing
 //!   goes by age until the clock or the user has been here for a day.
 //! - A session goes on with the model that answered last in it, unless the command line names one.
-//! - A short write-ahead log stays beside the database when it is closed: writing it back waits for the disk three
+//! - A short write-ahead log is kept when the database is closed: writing it back waits for the disk three
 //!   times.
 //! - The span of a resumed turn is a child of the span in which the turn began; a wait for approval is written by the process
 //!   that goes on, with the times at which it was asked and decided. A link to another span is an event `link`, because the
@@ -148,7 +148,7 @@
 //!   switching and running tests are commands by other names: hooks, filters and build scripts decide what they do.
 //! - What a command changed is known only by two looks at the workspace: it is listed before it is taken back, and a secret
 //!   that appeared is not removed. A command that was cut off with its process cannot be taken back.
-//! - A web page is read unasked only if its whole address stands in what the user typed or in what the web returned: an
+//! - A web page is read unasked only if what the user typed or what the web returned contains its whole address: an
 //!   address that a model makes up can carry away what it knows. Pages can still list addresses from which a model chooses.
 //!   The guard checks names and literal addresses before each hop, and the addresses that a connection is made to; proxies
 //!   are not used for it. `a` covers one origin, never the tool.
@@ -162,14 +162,15 @@
 //! - A PDF document is read by `pdftotext` in the sandbox, from its standard input: it learns no name and no environment.
 //! - A memory is a file and is not changed by being used: when it was used is kept with the index. A project's memories count like
 //!   its rules, and one of them that others changed suspends the trust in the folder; what `co` writes there does not.
-//! - Whose words a memory is, is what the program finds in the conversation, never what the model says; in a turn that read
-//!   untrusted text a memory asks a person, and is marked. Opposites, other numbers and turned-round statements are never merged.
-//! - Memories that apply stand behind the prompt they were found for, once in a conversation; nothing of them is in the prefix.
+//! - The program determines the author of a memory from the conversation, never from the model's statement; in a turn that read
+//!   untrusted text, saving a memory asks the user, and the memory is marked. Opposites, other numbers and reversed statements are
+//!   never merged.
+//! - Memories that apply follow the prompt for which they were found, once in a conversation; the prefix contains none of them.
 //! - What a project tells the model is part of the trusted content, so that a changed text does not count until it was seen.
 //!   Instructions of folders below it come with the first call there, as notes that count as text of a file.
 //! - What precedes the conversation is recorded with its sources whenever it differs from that of the last request: the prompt of
 //!   any turn can be shown as it was sent.
-//! - Models with known habits get words by habit, a tier and sampling settings by one table. The window that Ollama is asked
+//! - Models with known tendencies get an instruction against each, a tier and sampling settings by a table. The window that Ollama is asked
 //!   for stays what the machine can hold, not what the seed's table says.
 //! - A text of the user that cannot be used leaves the built-in one in its place; it does not end the program.
 //! - Custom commands bring text only: what other programs let such files run or allow has no effect, and that is said.

@@ -14,8 +14,8 @@ use co::config::{
     OAuthGrant, OAuthSettings, Secret, ServerApproval, ServerScope, ServerSettings, ServerTransport,
 };
 use co::tool::mcp::{
-    Account, ConnectError, Connection, ElicitationAnswer, ElicitationKind, Elicitor, Handlers, ServerPlace,
-    authorize, connect,
+    Account, ConnectError, Connection, ElicitationAnswer, ElicitationKind, Elicitor, Handlers,
+    ServerEnvironment, authorize, connect,
 };
 use co::workspace::{World, load_settings};
 use rmcp::model::CallToolRequestParams;
@@ -64,7 +64,7 @@ async fn conformance(
     url: &str,
     scenario: &str,
     context: Option<&str>,
-    place: &ServerPlace,
+    place: &ServerEnvironment,
 ) -> Result<(), String> {
     let context: Value = context.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let text = |field: &str| context.get(field).and_then(Value::as_str).map(str::to_owned);
@@ -114,7 +114,7 @@ async fn conformance(
 struct Run<'a> {
     url: &'a str,
     settings: ServerSettings,
-    place: &'a ServerPlace,
+    place: &'a ServerEnvironment,
     logins: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What the codecs cost beside the least that any program would do for the same bytes, in the same run.
+//! The cost of the codecs, compared to the least work that any program would do for the same bytes, in the same run.
 //!
 //! `decode`: a stream in pieces as a network brings them → events, beside `serde_json` parsing each event's data into a
 //! `Value` and dropping it. The streams are our own fixtures made long, and recordings where `CO_RECORDINGS` names

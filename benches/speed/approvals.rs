@@ -123,14 +123,14 @@ async fn ask(store: &Store, folder: &Path, title: &str, requests: Vec<Request>) 
 
 /// Where the count of what waits is read.
 #[derive(Clone, Copy)]
-enum Place {
-    /// In the status line, as for anybody who does something else.
+enum CountLocation {
+    /// In the status line, while the user does something else.
     Status,
     /// In the inbox, whose list is read again for every decision.
     Inbox,
 }
 
-impl Place {
+impl CountLocation {
     fn shows(self, screen: &vt100::Screen, count: usize) -> bool {
         let text = screen.contents();
         match self {
@@ -147,18 +147,18 @@ impl Place {
 /// decision after the other, idle and with the inbox open.
 pub fn decided(report: &mut Report) {
     for (state, args, place) in [
-        ("at hand", &["-c"] as &[&str], Place::Status),
-        ("elsewhere", &[], Place::Status),
-        ("elsewhere, inbox open", &[], Place::Inbox),
+        ("at hand", &["-c"] as &[&str], CountLocation::Status),
+        ("elsewhere", &[], CountLocation::Status),
+        ("elsewhere, inbox open", &[], CountLocation::Inbox),
     ] {
         // One is left undecided.
         let stored = StageStore::new(1, ROUNDS + 1);
         let mut screen = stored.stage.open(Binary::Co, args);
-        let until = |screen: &Screen, place: Place, count: usize| {
+        let until = |screen: &Screen, place: CountLocation, count: usize| {
             screen.until(&format!("{count} that wait"), |screen| place.shows(screen, count))
         };
-        until(&screen, Place::Status, ROUNDS + 1);
-        if let Place::Inbox = place {
+        until(&screen, CountLocation::Status, ROUNDS + 1);
+        if let CountLocation::Inbox = place {
             screen.type_in(INBOX);
             until(&screen, place, ROUNDS + 1);
         }

@@ -133,7 +133,7 @@ enum FloorEvent {
 
 fn screen(url: &str) {
     crossterm::terminal::enable_raw_mode().unwrap();
-    let (tell, heard) = channel();
+    let (tell, events) = channel();
     let keys = tell.clone();
     thread::spawn(move || {
         while let Ok(event) = crossterm::event::read() {
@@ -145,7 +145,7 @@ fn screen(url: &str) {
         }
     });
     let url = url.to_owned();
-    Canvas::open().live(&heard, || {
+    Canvas::open().live(&events, || {
         let (tell, url) = (tell.clone(), url.clone());
         thread::spawn(move || {
             let messages = [json!({"role": "user", "content": "hello"})];
@@ -174,12 +174,12 @@ impl Canvas {
         Self { frozen: Vec::new(), open: String::new(), typed: String::new(), terminal }
     }
 
-    fn live(&mut self, heard: &Receiver<FloorEvent>, mut send: impl FnMut()) {
+    fn live(&mut self, events: &Receiver<FloorEvent>, mut send: impl FnMut()) {
         self.draw();
-        for first in heard {
+        for first in events {
             // What has come meanwhile is drawn with it.
-            for heard in [first].into_iter().chain(heard.try_iter()) {
-                match heard {
+            for event in [first].into_iter().chain(events.try_iter()) {
+                match event {
                     FloorEvent::Key(KeyCode::Enter, _) => {
                         self.typed.clear();
                         send();

@@ -102,7 +102,7 @@ pub fn rounds(report: &mut Report) {
     report.add("between tool rounds", "ms", &co, &floor, Goal::Times(6.0));
 }
 
-/// What a sandbox adds to a command: rounds that run `echo`, beside the same ones without any, which a rule allows.
+/// The cost of a sandbox per command: rounds that run `echo`, compared to the same ones without a sandbox, which a rule allows.
 pub fn sandboxes(report: &mut Report) {
     const RULE: &str = "[[rule]]\nid = \"echo\"\neffect = \"allow\"\ntool = \"shell\"\n[rule.args.command]\nwords = [\"echo\"]\n";
     let take = |backend: &str| -> Option<Vec<f64>> {

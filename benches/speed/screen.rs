@@ -50,7 +50,7 @@ pub fn idle(report: &mut Report) {
     screen.close();
 }
 
-/// What five tool servers cost that nothing uses: the first screen beside that without them, and half a minute of CPU.
+/// The cost of five unused tool servers: the first screen compared to that without them, and half a minute of CPU.
 pub fn servers(report: &mut Report) {
     let program = std::env::current_exe().unwrap().display().to_string();
     let server = serde_json::json!({ "command": program, "args": ["floor", "tools"] });

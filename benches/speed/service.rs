@@ -1,6 +1,6 @@
 //! A model service on loopback that speaks Chat Completions, as fast as it is asked or at a pace of its own.
 //!
-//! Plain threads and sockets, one thread a connection, so that it costs as little as it can beside what is measured.
+//! Plain threads and sockets, one thread a connection, so that it costs as little as possible compared to what is measured.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -139,13 +139,13 @@ pub async fn check(
 ) -> Result<Vec<String>, LoginError> {
     target.has_its_key()?;
     let endpoint = target.endpoint(settings, keys).await?;
-    let told = |error: ProviderError| LoginError::Refused(sentence(target, &error));
+    let refused = |error: ProviderError| LoginError::Refused(sentence(target, &error));
     if let Some(path) = target.preset.check {
-        get_json(&endpoint, path, &[], PATIENCE).await.map_err(told)?;
+        get_json(&endpoint, path, &[], PATIENCE).await.map_err(refused)?;
     }
     let listed = catalog::list(&ListEndpoint::of(target.preset, target.codec, endpoint), PATIENCE).await;
     let listed = match target.preset.check {
-        None => listed.map_err(told)?,
+        None => listed.map_err(refused)?,
         // The key is valid, even if the list cannot be retrieved.
         Some(_) => listed.unwrap_or_default(),
     };

@@ -57,7 +57,7 @@ pub struct Models {
     /// The models that services listed, by service name.
     listed: Mutex<BTreeMap<String, Vec<String>>>,
     /// What services reported about their models, by provider and model.
-    told: Mutex<HashMap<(String, String), Profile>>,
+    reported: Mutex<HashMap<(String, String), Profile>>,
     /// The models that the user switched to, the latest last.
     switched: Mutex<Vec<String>>,
     warning: Mutex<Option<String>>,
@@ -79,7 +79,7 @@ impl Models {
             choice: watch::Sender::new(choice),
             found: Mutex::default(),
             listed: Mutex::default(),
-            told: Mutex::default(),
+            reported: Mutex::default(),
             switched: Mutex::default(),
         })
     }
@@ -251,11 +251,11 @@ impl Models {
     /// Returns warnings about the fallback and the model for summaries, before anything is sent: that one cannot answer, or
     /// that its key would be sent unencrypted. Sentences.
     pub fn trouble(&self) -> Vec<String> {
-        let told = [FALLBACK, SUMMARIZER].into_iter().filter_map(|second| match self.second(&second) {
+        let reported = [FALLBACK, SUMMARIZER].into_iter().filter_map(|second| match self.second(&second) {
             Ok(model) => model.and_then(|(_, warning)| warning),
             Err(problem) => Some(problem.to_string()),
         });
-        told.collect()
+        reported.collect()
     }
 
     /// Returns a second model, if one is set, and a warning about it.
@@ -265,8 +265,8 @@ impl Models {
         let made = || {
             let (service, model) = self.named_model(name)?;
             let model = service.model_or_default(model)?;
-            let told = self.told(service.name(), &model);
-            Ok((make(&context, &service, &model, told)?, service.warning()))
+            let reported = self.reported_profile(service.name(), &model);
+            Ok((make(&context, &service, &model, reported)?, service.warning()))
         };
         made().map(Some).map_err(|error: ModelError| {
             let SecondModel { setting, instead, .. } = *second;
@@ -284,8 +284,8 @@ impl Models {
     }
 
     fn use_model(&self, service: &Service, model: &str, origin: Origin) -> Result<ModelChoice, ModelError> {
-        let told = self.told(service.name(), model);
-        let made = make(&self.context(), service, model, told)?;
+        let reported = self.reported_profile(service.name(), model);
+        let made = make(&self.context(), service, model, reported)?;
         let choice = describe(service, &made, origin);
         *self.warning.lock() = service.warning();
         self.active.send_replace(Arc::new(made));
@@ -317,10 +317,10 @@ fn make(
     context: &ConnectionContext,
     service: &Service,
     model: &str,
-    told: Profile,
+    reported: Profile,
 ) -> Result<ActiveModel, ModelError> {
     let settings = &context.settings;
-    let profile = profiles::profile(service, model, settings, told);
+    let profile = profiles::profile(service, model, settings, reported);
     let steering = Steering::of(service.name(), model);
     Ok(ActiveModel {
         max_output_tokens: most_output(settings, steering, &profile),
@@ -353,7 +353,7 @@ fn describe(service: &Service, made: &ActiveModel, origin: Origin) -> ModelChoic
 
 /// Returns what is known about the model, or else where it comes from.
 fn noted(note: String, known: &Profile) -> String {
-    profiles::in_words(known).unwrap_or(note)
+    profiles::as_text(known).unwrap_or(note)
 }
 
 fn why(origin: &Origin) -> String {

@@ -87,8 +87,8 @@ async fn offer(
         (Some(target), ListSource::Live) => listed(target, settings, keys).await,
         (None, ListSource::Live) | (_, ListSource::Known) => Ok(known(service)),
     };
-    let offered = |ListedModel { name, told }: ListedModel| OfferedModel {
-        profile: profiles::profile(service, &name, settings, told),
+    let offered = |ListedModel { name, profile }: ListedModel| OfferedModel {
+        profile: profiles::profile(service, &name, settings, profile),
         in_use: in_use.is_some_and(|(provider, model)| provider == service.name() && *model == name),
         name,
     };
@@ -103,7 +103,7 @@ pub(super) fn known(service: &Service) -> Vec<ListedModel> {
     names.extend(rows);
     names.sort();
     names.dedup();
-    names.into_iter().map(|name| ListedModel { name, told: Profile::default() }).collect()
+    names.into_iter().map(|name| ListedModel { name, profile: Profile::default() }).collect()
 }
 
 /// Returns a service's current list; runs commands that print keys, because the user asked for the list.
@@ -119,12 +119,12 @@ pub(super) async fn listed(
 
 /// Returns the service's data of one model; empty if it has none, does not answer, or needs a command to be run for its
 /// key, because the user did not ask for this request.
-pub(super) async fn told(service: &Service, model: &str, settings: &Settings) -> Profile {
+pub(super) async fn reported_profile(service: &Service, model: &str, settings: &Settings) -> Profile {
     let Some(target) = service.target() else { return Profile::default() };
     let Some(endpoint) = target.plain_endpoint(settings) else { return Profile::default() };
     let listed = catalog::list(&ListEndpoint::of(target.preset, target.codec, endpoint), PATIENCE)
         .await
         .unwrap_or_default();
     let found = listed.into_iter().find(|listed| listed.name == model);
-    found.map(|listed| listed.told).unwrap_or_default()
+    found.map(|listed| listed.profile).unwrap_or_default()
 }

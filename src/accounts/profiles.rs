@@ -8,16 +8,16 @@ use crate::config::{Codec, ModelOverride, PriceOverride, Settings, ThinkingStyle
 use crate::provider::ollama::DEFAULT_NUM_CTX;
 use crate::provider::{Price, Profile, catalog};
 
-/// Returns the known data of `model` at `service`; `told` is the service's own data.
-pub(super) fn profile(service: &Service, model: &str, settings: &Settings, told: Profile) -> Profile {
+/// Returns the known data of `model` at `service`; `reported` is the service's own data.
+pub(super) fn profile(service: &Service, model: &str, settings: &Settings, reported: Profile) -> Profile {
     let known = match service {
         // The tour asks no service, so that nothing about its cost is unknown.
-        Service::Offline => Profile { price: Some(Price::default()), ..told },
-        Service::Http(target) if target.preset.local.is_some() => here(target, told),
+        Service::Offline => Profile { price: Some(Price::default()), ..reported },
+        Service::Http(target) if target.preset.local.is_some() => here(target, reported),
         Service::Http(target) => {
             // A user's own server may belong to anyone and have any price.
             let public = target.preset.base_url == Some(target.base_url.as_str());
-            catalog::profile(if public { target.preset.name } else { "" }, model, told)
+            catalog::profile(if public { target.preset.name } else { "" }, model, reported)
         }
     };
     overridden(known, service.name(), model, &settings.models)
@@ -29,14 +29,14 @@ const MOST_NUM_CTX: u32 = 131_072;
 
 /// Returns the data for a local server, with the window to request if its protocol has one. A smaller loaded window may
 /// be another client's choice, so less than the default is ignored.
-fn here(target: &HttpService, told: Profile) -> Profile {
+fn here(target: &HttpService, reported: Profile) -> Profile {
     let window = if target.codec == Codec::Ollama {
-        let loaded = told.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
+        let loaded = reported.window.unwrap_or(DEFAULT_NUM_CTX).clamp(DEFAULT_NUM_CTX, MOST_NUM_CTX);
         Some(target.num_ctx.unwrap_or(loaded))
     } else {
-        told.window
+        reported.window
     };
-    Profile { window, ..told }
+    Profile { window, ..reported }
 }
 
 /// Applies the user's settings: those for this model at this provider take precedence over those for the model
@@ -64,7 +64,7 @@ fn price(said: PriceOverride) -> Price {
 }
 
 /// Formats window, price and capabilities, as far as known: `200k, $3.00/$15.00 per M, thinking, images`.
-pub(super) fn in_words(profile: &Profile) -> Option<String> {
+pub(super) fn as_text(profile: &Profile) -> Option<String> {
     let window = profile.window.map(tokens);
     let price = profile.price.map(|price| {
         let more = if price.long.is_some() { "+" } else { "" };
@@ -148,11 +148,11 @@ mod tests {
         let routed = of("anthropic", model, &settings);
         assert_eq!((routed.price, routed.window), (None, Some(200_000)));
         assert_eq!(of("llamacpp", "gpt-oss-120b", &settings), Profile::default());
-        let told = Profile { window: Some(4_096), ..Profile::default() };
-        assert_eq!(profile(&service("llamacpp", &settings), "gpt-oss-120b", &settings, told), told);
+        let reported = Profile { window: Some(4_096), ..Profile::default() };
+        assert_eq!(profile(&service("llamacpp", &settings), "gpt-oss-120b", &settings, reported), reported);
         let loaded = |window| {
-            let told = Profile { window: Some(window), ..Profile::default() };
-            profile(&service("ollama", &settings), "gpt-oss-120b", &settings, told).window
+            let reported = Profile { window: Some(window), ..Profile::default() };
+            profile(&service("ollama", &settings), "gpt-oss-120b", &settings, reported).window
         };
         assert_eq!(loaded(4_096), Some(16_384), "another client's small window is not ours");
         assert_eq!(loaded(40_960), Some(40_960));
@@ -172,7 +172,7 @@ mod tests {
         let dollars: Vec<String> = [0, 3_000_000, 250_000, 37_500, 12_500_000, 1].map(super::dollars).into();
         assert_eq!(dollars, ["$0.00", "$3.00", "$0.25", "$0.0375", "$12.50", "$0.000001"]);
         let profile = of("openai", "gpt-5", &Settings::default());
-        assert_eq!(in_words(&profile).unwrap(), "400k, $1.25/$10.00 per M, thinking, images");
-        assert_eq!(in_words(&Profile::default()), None);
+        assert_eq!(as_text(&profile).unwrap(), "400k, $1.25/$10.00 per M, thinking, images");
+        assert_eq!(as_text(&Profile::default()), None);
     }
 }

@@ -16,8 +16,8 @@ use crate::agent::caps::Caps;
 use crate::agent::context::ViewSettings;
 use crate::agent::driver::{AgentEnv, EnteredFolders, FallbackModel, TraceSettings};
 use crate::agent::prompt::{DEFAULT_PERSONALITY, PromptBook, Steering};
-use crate::approval::words::command_words;
-use crate::approval::{AutoApprove, Decider, Place, Policy};
+use crate::approval::command_words::command_words;
+use crate::approval::{AutoApprove, Decider, Policy, Workspace};
 use crate::command::code;
 use crate::config::{
     ConfigError, ConfigWarning, FolderTrust, LoadedSettings, Mode, Secret, ServerSettings, Settings,
@@ -41,7 +41,7 @@ use crate::telemetry::file::FileOptions;
 use crate::telemetry::otlp::OtlpOptions;
 use crate::tool::builtin::{self, BuiltinOptions, Domains, Engine, WebOptions};
 use crate::tool::cache::ResultCache;
-use crate::tool::mcp::{ServerPlace, Servers};
+use crate::tool::mcp::{ServerEnvironment, Servers};
 use crate::tool::{CallPlan, PlanContext, Registry, ToolSpec};
 use crate::tui::keys::Keymap;
 use crate::tui::panel::KEY_TABLE;
@@ -183,7 +183,7 @@ impl App {
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
         let background = tasks.clone();
-        let cache = ResultCache::beside(move || background.any_runs());
+        let cache = ResultCache::with_tasks(move || background.any_runs());
         let permissions = Permissions::new(&world, &settings, &store, (&child_env, trusted));
         let prompts = Arc::new(Prompts::new(&world, &settings));
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
@@ -242,7 +242,7 @@ impl App {
         self.env(session, decider, (self.permissions.watch(), self.caps.clone())).await
     }
 
-    /// The same for an unattended session beside the current one: automatic approvals and raised caps do
+    /// The same for an unattended session in the background: automatic approvals and raised caps do
     /// not apply to it, and its requests wait. The caller must keep the rules in the returned sender up to date.
     pub async fn env_beside(&self, session: &Session, decider: Decider) -> (AgentEnv, watch::Sender<Policy>) {
         let now = self.permissions.policy();
@@ -266,7 +266,7 @@ impl App {
         let trust = self.permissions.trusted.trust_of(&folder);
         let hooks = self.permissions.hooks_of(&folder).await;
         let prompt = self.prompt_book(&folder).await;
-        let place = Place { kind: self.world.kind_of(&folder), folder, trust };
+        let place = Workspace { kind: self.world.kind_of(&folder), folder, trust };
         AgentEnv {
             registry: self.registry.clone(),
             hooks,
@@ -528,8 +528,8 @@ pub fn server_place(
     settings: &Settings,
     child_env: &[(String, String)],
     sandbox: &Arc<dyn Sandbox>,
-) -> ServerPlace {
-    ServerPlace {
+) -> ServerEnvironment {
+    ServerEnvironment {
         sandbox: Arc::clone(sandbox),
         workspace: world.workspace.clone(),
         child_env: child_env.to_vec(),
@@ -642,7 +642,7 @@ pub async fn open_store(world: &World, settings: &Settings) -> Result<Store, Sto
     Ok(concealing_keys(Store::open(store_options(world, settings)).await?, world, settings))
 }
 
-fn conceal_servers(store: &Store, place: &ServerPlace, servers: &BTreeMap<String, ServerSettings>) {
+fn conceal_servers(store: &Store, place: &ServerEnvironment, servers: &BTreeMap<String, ServerSettings>) {
     servers.values().flat_map(|one| place.secrets(one)).for_each(|secret| store.conceal(&secret));
 }
 

@@ -1,4 +1,4 @@
-//! The layers L0 and L1 of `co`. The code map stands in `src/lib.rs`.
+//! The layers L0 and L1 of `co`. The code map is in `src/lib.rs`.
 
 pub mod stdx;
 

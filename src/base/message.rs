@@ -171,7 +171,7 @@ pub enum NoteKind {
     CommandOutput,
     /// The previous turn was interrupted; work may be incomplete.
     Abort,
-    /// A detached call was decided after its turn had continued; the text is its outcome.
+    /// A late call was decided; the text is its outcome.
     LateOutcome { call: CallId },
     /// The budget of this turn is nearly used up.
     Budget,

@@ -5,13 +5,13 @@
 
 mod context;
 mod decide;
+mod describe;
 mod edit;
 mod list;
 mod reading;
 mod show;
 pub(super) mod typed;
 mod watch;
-mod words;
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use crate::app::open_store_for_lists;
 use crate::approval::Approval;
 use crate::config::Settings;
 use crate::frontend::json::WaitingRequest;
-use crate::store::{Attachment, RequestState, Store, StoredRequest};
+use crate::store::{CallTiming, RequestState, Store, StoredRequest};
 use crate::workspace::{World, load_settings};
 
 /// The state that the commands share.
@@ -58,7 +58,8 @@ struct RequestRow<'a> {
     #[serde(flatten)]
     request: WaitingRequest,
     state: RequestState,
-    attachment: Attachment,
+    #[serde(rename = "attachment")]
+    timing: CallTiming,
     session: &'a str,
     title: Option<&'a str>,
     workspace: &'a std::path::Path,
@@ -69,7 +70,7 @@ fn listed(one: &StoredRequest) -> RequestRow<'_> {
     RequestRow {
         request: WaitingRequest::of(&one.request),
         state: one.state,
-        attachment: one.attachment,
+        timing: one.timing,
         session: &one.session.0,
         title: one.title.as_deref(),
         workspace: &one.workspace,

@@ -1,10 +1,10 @@
 //! `co audit`: the decider, the execution and the outcome of each call, and whether these rows are unchanged.
 
-mod words;
+mod describe;
 
 use std::collections::BTreeSet;
 
-use self::words::{in_short, in_words};
+use self::describe::{as_text, in_short};
 use super::args::{Audit, AuditAction, Flags};
 use super::console;
 use super::day::begin;
@@ -30,7 +30,7 @@ pub(super) async fn run(what: Audit, world: &World, flags: Flags) -> Result<()> 
         Some(AuditAction::Show { id, json: true }) => console::json(&about(&store, id).await?),
         Some(AuditAction::Show { id, json: false }) => {
             let rows = about(&store, id).await?;
-            console::out(&in_words(&rows, &system_zone()))
+            console::out(&as_text(&rows, &system_zone()))
         }
         Some(AuditAction::Verify { head, json }) => {
             let head = head.as_deref().map(digits).transpose()?;
@@ -88,7 +88,7 @@ async fn about(store: &Store, id: &str) -> Result<Vec<AuditRow>> {
             Err(error.hint("`co audit` lists the rows"))
         }
         (_, Some(_)) => {
-            let ids: BTreeSet<String> = found.iter().filter_map(words::id).collect();
+            let ids: BTreeSet<String> = found.iter().filter_map(describe::id).collect();
             let ids: Vec<String> = ids.into_iter().take(9).collect();
             let error = CliError::error(format!("`{id}` matches {}, among others", ids.join(", ")));
             Err(error.hint("type more of the id"))

@@ -109,7 +109,7 @@ fn list(loaded: &LoadedSettings, as_json: bool) -> Result<()> {
     if let Some(key) = &loaded.settings.endpoint.api_key {
         let service = loaded.settings.provider.clone().unwrap_or_else(|| "(chosen provider)".to_owned());
         let from = source_of("api_key", loaded).unwrap_or_default();
-        rows.push(AuthRow { service, key: shown(key), from, counts: true });
+        rows.push(AuthRow { service, key: key_text(key), from, counts: true });
     }
     for name in &names {
         let set = set_key(name, loaded);
@@ -117,7 +117,7 @@ fn list(loaded: &LoadedSettings, as_json: bool) -> Result<()> {
         let counts = set.is_none();
         let row =
             |key: String, from: String, counts| AuthRow { service: (*name).to_owned(), key, from, counts };
-        rows.extend(set.map(|(key, from)| row(shown(&key), from, true)));
+        rows.extend(set.map(|(key, from)| row(key_text(&key), from, true)));
         rows.extend(stored.map(|key| row(hint(&key), "the key file".to_owned(), counts)));
     }
     if as_json {
@@ -194,7 +194,7 @@ fn good(name: &str, key: Option<&Key>, loaded: &LoadedSettings, keys: &Keys, mod
         Some(key) => {
             let stored = || keys.file().path().display().to_string();
             let from = set_key(name, loaded).map_or_else(stored, |(_, source)| source);
-            format!("{name}: the key ({}, from {from}) is valid{listed}.\n", shown(key))
+            format!("{name}: the key ({}, from {from}) is valid{listed}.\n", key_text(key))
         }
     }
 }
@@ -232,7 +232,7 @@ fn source_of(row: &str, loaded: &LoadedSettings) -> Option<String> {
 }
 
 /// Formats a key for a list.
-fn shown(key: &Key) -> String {
+fn key_text(key: &Key) -> String {
     match key {
         Key::Literal(secret) => hint(secret),
         Key::Missing { variable } => format!("${variable} (not set)"),

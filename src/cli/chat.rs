@@ -103,7 +103,7 @@ pub(super) async fn plain(
         }
         Shape::Plain | Shape::Screen => None,
     };
-    let (asks, heard) = mpsc::channel(LINK);
+    let (asks, requests) = mpsc::channel(LINK);
     let (updates, received) = channel::updates();
     let owner = tokio::spawn(interactive(Interactive {
         store: begin_store(&world, &loaded.settings)?,
@@ -111,7 +111,7 @@ pub(super) async fn plain(
         loaded,
         models,
         target,
-        asks: heard,
+        asks: requests,
         updates,
         decider: Decider::Plain,
     }));
@@ -203,10 +203,10 @@ pub(super) async fn run(world: World, loaded: LoadedSettings, Start { target, fi
     match screen {
         Ok(lines) => {
             // If the terminal is gone, nothing reads these lines.
-            let told = console::out(&lines.text());
+            let written = console::out(&lines.text());
             return match lines.signal {
                 Some(signal) => Err(ended_by(signal, owned.as_ref().err())),
-                None => owned.and(told),
+                None => owned.and(written),
             };
         }
         // The owner's error is more specific.

@@ -99,7 +99,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags) -> Result<()>
             &json!({ "database": found, "audit": audit, "sound": is_sound(&found, audit.as_ref()), "sandbox": sandbox }),
         )?;
     } else {
-        console::out(&in_words(&found, audit.as_ref(), &data, &sandbox))?;
+        console::out(&as_text(&found, audit.as_ref(), &data, &sandbox))?;
     }
     match is_sound(&found, audit.as_ref()) {
         true => Ok(()),
@@ -131,7 +131,7 @@ fn newest(found: &Diagnosis) -> Result<&DatabaseCopy> {
     found.copies.first().ok_or_else(|| none().hint("`co doctor --salvage` saves what can be read"))
 }
 
-fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path, sandbox: &SandboxStatus) -> String {
+fn as_text(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path, sandbox: &SandboxStatus) -> String {
     let mut text = String::new();
     let mut row = |name: &str, words: &str| text.push_str(&format!("{name:<9} {}\n", sanitize_line(words)));
     row("data", &data.display().to_string());
@@ -161,7 +161,7 @@ fn in_words(found: &Diagnosis, audit: Option<&AuditFinding>, data: &Path, sandbo
     if found.copies.is_empty() {
         row("copy", "none yet; one is made daily while the full screen is open and idle");
     }
-    row("commands", &sandbox.words());
+    row("commands", &sandbox.line());
     if is_sound(found, audit) {
         row("verdict", "no problems");
     }

@@ -86,7 +86,7 @@ impl CliError {
 
     /// Creates the error of a model request that failed permanently.
     pub fn provider(error: &ProviderError) -> Self {
-        Self::message(Kind::Provider, error.told()).hint(error.advice())
+        Self::message(Kind::Provider, error.describe()).hint(error.advice())
     }
 }
 

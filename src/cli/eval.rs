@@ -116,7 +116,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
         baselines.iter().map(|baseline| compare(&results, baseline, what.max_degradation)).collect();
     let gate = gate(&results, &comparisons);
     world.telemetry.flush();
-    let places = Places::of(&what, &evals);
+    let places = ReportPaths::of(&what, &evals);
     let traces = places.write_traces(&results, &folder)?;
     let report = Report {
         results: &results,
@@ -361,13 +361,13 @@ impl Progress {
 }
 
 /// Where reports go.
-struct Places {
+struct ReportPaths {
     report: PathBuf,
     matrix: PathBuf,
     traces: PathBuf,
 }
 
-impl Places {
+impl ReportPaths {
     fn of(what: &EvalArgs, evals: &Path) -> Self {
         let report = what.report.clone().unwrap_or_else(|| evals.join("report.md"));
         let stem = report.file_stem().unwrap_or_default().to_string_lossy().into_owned();

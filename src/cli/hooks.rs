@@ -87,13 +87,13 @@ impl<'a> HooksCommand<'a> {
                 "No hooks. Define them in {user}, or in .co/hooks.toml of a trusted folder.\n"
             ))?;
         } else if !hooks.is_empty() {
-            let rows: Vec<[String; 5]> = hooks.iter().map(|hook| self.in_words(hook)).collect();
+            let rows: Vec<[String; 5]> = hooks.iter().map(|hook| self.columns(hook)).collect();
             console::out(&table(["NAME", "EVENT", "TOOL", "STATE", "COMMAND"], &rows))?;
         }
         broken(&problems)
     }
 
-    fn in_words(&self, FoundHook { def, state }: &FoundHook) -> [String; 5] {
+    fn columns(&self, FoundHook { def, state }: &FoundHook) -> [String; 5] {
         let tools = if !def.events.iter().any(|event| event.is_about_a_call()) {
             String::new()
         } else if def.tools.is_empty() {
@@ -143,7 +143,7 @@ impl<'a> HooksCommand<'a> {
             return Ok(());
         }
         for (def, hash) in &wanted {
-            console::out(&self.shown(def, hash))?;
+            console::out(&self.trusted_text(def, hash))?;
         }
         let question = if wanted.len() == 1 { "Trust this hook? y/N " } else { "Trust these hooks? y/N " };
         if !agreed(yes, question)? {
@@ -189,7 +189,7 @@ impl<'a> HooksCommand<'a> {
     }
 
     /// Describes what is trusted, line by line.
-    fn shown(&self, def: &HookDef, hash: &str) -> String {
+    fn trusted_text(&self, def: &HookDef, hash: &str) -> String {
         let mut rows = vec![("event", events(def))];
         if !def.tools.is_empty() {
             rows.push(("tool", def.tools.join(", ")));

@@ -27,7 +27,7 @@ pub(super) fn run(what: &Keys, world: &World, flags: Flags) -> Result<()> {
     if what.json {
         console::json(&keymap.by_context().map(as_json).collect::<Vec<_>>())?;
     } else {
-        let rows: Vec<_> = keymap.by_context().map(in_words).collect();
+        let rows: Vec<_> = keymap.by_context().map(columns).collect();
         console::out(&table(["KEYS", "DOES", "NAME", "SET"], &rows))?;
     }
     for problem in wrong {
@@ -49,7 +49,7 @@ fn names(keys: &[Key]) -> Vec<String> {
     keys.iter().map(Key::to_string).collect()
 }
 
-fn in_words(row: &BindingRow) -> [String; 4] {
+fn columns(row: &BindingRow) -> [String; 4] {
     let keys = if row.keys.is_empty() { "(none)".to_owned() } else { names(&row.keys).join("  ") };
     let set = match &row.source {
         Source::Default => String::new(),
@@ -58,7 +58,7 @@ fn in_words(row: &BindingRow) -> [String; 4] {
         Source::ProjectFile { line, .. } => format!(".co/config.toml:{line}"),
         Source::Environment { .. } | Source::Flag { .. } => row.source.to_string(),
     };
-    [keys, row.binding.words(), row.binding.path(), set]
+    [keys, row.binding.label(), row.binding.path(), set]
 }
 
 fn as_json(row: &BindingRow) -> Value {
@@ -66,7 +66,7 @@ fn as_json(row: &BindingRow) -> Value {
         "name": row.binding.path(),
         "keys": names(&row.keys),
         "default": names(&row.binding.keys),
-        "does": row.binding.words(),
+        "does": row.binding.label(),
         "where": row.binding.context.about(),
         "set": (row.source != Source::Default).then(|| row.source.to_string()),
     })

@@ -18,7 +18,7 @@ use crate::stdx::moment::duration;
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::{
-    ServerFacts, ServerPlace, ServerState, ServerStatus, Servers, configured, log_in, log_out,
+    ServerEnvironment, ServerFacts, ServerState, ServerStatus, Servers, configured, log_in, log_out,
 };
 use crate::workspace::{World, agree_to_server, load_settings};
 
@@ -106,7 +106,7 @@ pub(super) async fn run(what: ListCommand<McpAction>, world: &World, flags: Flag
     }
 }
 
-fn place(world: &World, settings: &Settings) -> ServerPlace {
+fn place(world: &World, settings: &Settings) -> ServerEnvironment {
     let tools = tools(world, settings);
     server_place(world, settings, &tools.child_env, &tools.sandbox)
 }

@@ -37,7 +37,7 @@ pub(super) async fn run(what: &Models, world: &World, flags: Flags) -> Result<()
              this machine.\n",
         )?;
     } else {
-        console::out(&in_words(&offers))?;
+        console::out(&as_text(&offers))?;
     }
     match offers.iter().find_map(|offer| offer.models.as_ref().err()) {
         Some(error) if offers.iter().all(|offer| offer.models.is_err()) => {
@@ -53,7 +53,7 @@ pub(super) async fn run(what: &Models, world: &World, flags: Flags) -> Result<()
 }
 
 /// Formats a table for each service, and a line for each that did not answer.
-fn in_words(offers: &[Offer]) -> String {
+fn as_text(offers: &[Offer]) -> String {
     let mut out = String::new();
     for offer in offers {
         if !out.is_empty() {

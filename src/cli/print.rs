@@ -72,8 +72,8 @@ pub(super) async fn run(
         Ok(failed) => failed.map_or(Ok(()), Err),
         Err(error) => {
             if output == Output::Json {
-                let told = json!({"message": error.source.to_string(), "advice": error.hints.join(" ")});
-                console::json(&json!({"session": null, "end": "failed", "text": "", "error": told}))?;
+                let value = json!({"message": error.source.to_string(), "advice": error.hints.join(" ")});
+                console::json(&json!({"session": null, "end": "failed", "text": "", "error": value}))?;
             }
             Err(error)
         }
@@ -162,7 +162,7 @@ async fn turn(
     session.store().audit_head().await?;
     let went = went?;
     if output == Output::Json {
-        let told = match &went {
+        let value = match &went {
             HeadlessOutcome::Ended(TurnResult { end, text, .. }) => {
                 json.outcome(session.id(), end, text.clone())
             }
@@ -171,7 +171,7 @@ async fn turn(
             }
             HeadlessOutcome::NothingToResume => json.nothing_to_resume(session.id()),
         };
-        console::json(&told)?;
+        console::json(&value)?;
     }
     // With JSON an object was printed, and an error from here on prints no other.
     let outcome = outcome(&session, went, stop.caught()).await.unwrap_or_else(Some);

@@ -57,7 +57,7 @@ pub(super) async fn run(
             &json!({"model": model.full_name(), "tokens": tokens, "system": system, "parts": parts}),
         )?;
     } else {
-        console::out(&shown(&parts, tokens))?;
+        console::out(&as_text(&parts, tokens))?;
     }
     if loaded.trust == FolderTrust::Untrusted && has_texts(folder) {
         console::note(
@@ -109,11 +109,11 @@ async fn show_sent(
         let mut head = sanitize_line(&format!("turn {turn}{number}, sent to {}", one.model)).into_owned();
         let left_out = one.conversation.iter().flat_map(|sent| &sent.left_out);
         head.extend(left_out.flat_map(|text| ["\n", text]));
-        console::out(&format!("{head}\n\n{}", shown(&one.parts, one.tokens())))
+        console::out(&format!("{head}\n\n{}", as_text(&one.parts, one.tokens())))
     })
 }
 
-fn shown(parts: &[PromptPart], whole: u64) -> String {
+fn as_text(parts: &[PromptPart], whole: u64) -> String {
     let mut text = String::new();
     for PromptPart { name, place, source, tokens, text: words } in parts {
         let head = format!("── {name} ({}, {} tokens) {source}", place.word(), grouped(*tokens));

@@ -61,7 +61,7 @@ pub(super) fn line(prompt: &str) -> Result<Option<String>> {
 /// Said where the user did not agree.
 pub(super) const UNCHANGED: &str = "Nothing was changed.\n";
 
-/// Returns whether the user agrees; nobody is asked with `--yes`. Errors if there is no terminal to ask on.
+/// Returns whether the user agrees; `--yes` answers the question. Errors if there is no terminal to ask on.
 pub(super) fn agreed(yes: bool, question: &str) -> Result<bool> {
     if yes {
         return Ok(true);

@@ -55,7 +55,7 @@ pub(super) async fn choose(world: &World, loaded: &LoadedSettings) -> Result<boo
     let keys = Arc::new(Keys::of(&loaded.settings));
     let found = Service::search(&loaded.settings, &keys).await;
     let offers = offers(&loaded.settings, &keys, &found);
-    let lines: Vec<String> = offers.iter().map(in_words).collect();
+    let lines: Vec<String> = offers.iter().map(as_text).collect();
     console::out("Services:\n")?;
     let Some(offer) = pick(&lines, "Type a number, or press Enter to skip: ")?.and_then(|at| offers.get(at))
     else {
@@ -84,7 +84,7 @@ pub(super) async fn choose(world: &World, loaded: &LoadedSettings) -> Result<boo
     Ok(false)
 }
 
-fn in_words(offer: &ServiceLine) -> String {
+fn as_text(offer: &ServiceLine) -> String {
     let note = if offer.note.is_empty() { String::new() } else { format!(", {}", offer.note) };
     format!("{}{note}", offer.title)
 }

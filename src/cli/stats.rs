@@ -37,7 +37,7 @@ pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags) -> Result<()> {
         let lines: Vec<_> = stats.tools.iter().map(|(name, one)| call(name.clone(), one)).collect();
         parts.push(table(["TOOL", "CALLS", "FAILED", "P50", "P95"], &lines));
     }
-    parts.extend(stats.approvals.words().map(|words| format!("{words}\n")));
+    parts.extend(stats.approvals.sentence().map(|words| format!("{words}\n")));
     console::out(&parts.join("\n"))
 }
 

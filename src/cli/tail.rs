@@ -15,7 +15,7 @@ use crate::app::listeners;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::milliseconds;
 use crate::stdx::text::{sanitize, sanitize_line, truncate};
-use crate::store::Wakeups;
+use crate::store::ChangeListener;
 use crate::telemetry::reader::{NumberedSpan, ReadError};
 use crate::telemetry::{SpanFile, SpanFilter, SpanKindFilter, SpanRow};
 use crate::workspace::{World, load_settings};
@@ -39,7 +39,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
         zone: system_zone(),
     };
     // Listening begins before the first look, so that nothing falls between.
-    let mut listener = (!what.no_follow).then(|| Wakeups::listen(&listeners(settings)));
+    let mut listener = (!what.no_follow).then(|| ChangeListener::listen(&listeners(settings)));
     let mut tail = SpanTail { filter: SpanFilter { trace: None, kind }, last: 0, file: None };
     match SpanFile::open(&settings.data_dir) {
         Ok(file) => {
@@ -60,8 +60,8 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
     if let Some(poll) = what.poll.filter(|poll| !(0.05..=3600.0).contains(poll)) {
         return Err(CliError::usage(format!("--poll {poll}: seconds from 0.05 to 3600")));
     }
-    // Without a socket nobody can wake it.
-    let poll = what.poll.or_else(|| listener.is_deaf().then_some(1.0));
+    // Without a socket no other process can wake it.
+    let poll = what.poll.or_else(|| listener.is_local_only().then_some(1.0));
     loop {
         tokio::select! {
             () = listener.changed() => {}

@@ -34,7 +34,7 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags) -> Result
         let since = what.since.as_ref().map_or("yet".to_owned(), |since| format!("since {since}"));
         return console::out(&format!("No requests {since}.\n"));
     }
-    let mut lines: Vec<[String; 8]> = rows.iter().map(|(name, total)| line(name.words(), total)).collect();
+    let mut lines: Vec<[String; 8]> = rows.iter().map(|(name, total)| line(name.label(), total)).collect();
     if lines.len() > 1 {
         lines.push(line("total".to_owned(), &sum));
     }
@@ -109,7 +109,7 @@ enum Name {
 }
 
 impl Name {
-    fn words(&self) -> String {
+    fn label(&self) -> String {
         match self {
             Self::Day { day } => day.to_string(),
             Self::Model { provider, model } if model.is_empty() => format!("{provider} (no answer)"),

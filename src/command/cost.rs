@@ -21,17 +21,17 @@ fn part(part: &CostPart) -> Option<String> {
     if sum.requests == 0 {
         return None;
     }
-    let mut text = format!("- {}: {}", part.name, words(&sum));
+    let mut text = format!("- {}: {}", part.name, totals(&sum));
     if part.models.len() > 1 {
         for (model, total) in &part.models {
-            text.push_str(&format!("\n  - {}: {}", named(model), words(total)));
+            text.push_str(&format!("\n  - {}: {}", named(model), totals(total)));
         }
     }
     Some(text)
 }
 
 /// Formats a total: `cost $0.19; 2 requests, 83,200 input (60,000 cached), 512 output`.
-fn words(total: &StoredUsage) -> String {
+fn totals(total: &StoredUsage) -> String {
     let input =
         within(total.input, "input", &[(total.cached_input, "cached"), (total.cache_write, "cache written")]);
     let output = within(total.output, "output", &[(total.reasoning, "thinking")]);

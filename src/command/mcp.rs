@@ -31,7 +31,7 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
 
 fn row(one: &ServerStatus) -> String {
     let mut row =
-        format!("- {}: {} ({})", code(&one.name), sanitize_line(&one.state.words()), code(&one.place));
+        format!("- {}: {} ({})", code(&one.name), sanitize_line(&one.state.line()), code(&one.place));
     if let ServerState::Ready(facts) = &one.state {
         let names: Vec<String> = facts.tools.iter().map(|name| code(name.as_str())).collect();
         row.push_str(&format!("\n  - {}", names.join(", ")));

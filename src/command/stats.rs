@@ -12,17 +12,17 @@ pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> C
     let text = match &view.stats_broken {
         Some(why) => why.clone(),
         None if view.stats == Stats::default() => "No spans in the last 30 days.".to_owned(),
-        None => words(&view.stats),
+        None => report(&view.stats),
     };
     CommandEffect::plain("stats", text)
 }
 
-fn words(stats: &Stats) -> String {
+fn report(stats: &Stats) -> String {
     let mut text = String::new();
     section(&mut text, "By day", stats.days.iter(), "request");
     section(&mut text, "By model", stats.models.iter().map(|(name, one)| (code(name), one)), "request");
     section(&mut text, "By tool", stats.tools.iter().map(|(name, one)| (code(name), one)), "call");
-    if let Some(words) = stats.approvals.words() {
+    if let Some(words) = stats.approvals.sentence() {
         text.push_str(&format!("{words}.\n\n"));
     }
     text.push_str("`co stats` has other days, and JSON; `co traces` shows each turn.");

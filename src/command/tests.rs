@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::agent::prompt::{PromptPart, PromptPlace, SentError};
+use crate::agent::prompt::{PromptPart, PromptPosition, SentError};
 use crate::approval::{AutoApprove, Request, RequestId};
 use crate::config::{Mode, ThinkingLevel};
 use crate::history::RecordNo;
@@ -54,7 +54,7 @@ fn view() -> CommandView {
         personalities: vec!["finch".to_owned(), "pirate".to_owned()],
         prompt: vec![PromptPart {
             name: "identity".to_owned(),
-            place: PromptPlace::Prefix,
+            place: PromptPosition::Prefix,
             source: "built-in x.md".to_owned(),
             tokens: 1_200,
             text: "You are co.\n~~~\u{1b}".to_owned(),
@@ -208,11 +208,11 @@ fn commands_decide() {
     let plan = CommandView { mode: Mode::Plan, ..view() };
     let open = CommandView { isolation: Isolation::NONE, ..view() };
     let guided = CommandView { guide: Some("CLAUDE.md".to_owned()), ..view() };
-    let guest = CommandView { read_only: Some("process 7".to_owned()), ..view() };
+    let read_only_view = CommandView { read_only: Some("process 7".to_owned()), ..view() };
     for (view, line, expected) in [
         (&idle, "/clear", "clear"),
         (&running, "/clear", "Warning clear: A turn is running. Stop it with Ctrl+C first, then `/clear`."),
-        (&guest, "/new", "clear"),
+        (&read_only_view, "/new", "clear"),
         (&idle, "/exit", "quit"),
         (&idle, "/retry", "retry"),
         (&running, "/retry", "Warning retry: A turn is running. Stop it with Ctrl+C first, then `/retry`."),
@@ -341,7 +341,7 @@ fn commands_decide() {
             "Plain tasks: Nothing runs in the background. While a command runs, Ctrl+B lets it go on there.",
         ),
         (&running, "/rename  the\tinvoices ", "rename to \"the invoices\""),
-        (&guest, "/rename x", "Warning rename: Only process 7 can rename this session."),
+        (&read_only_view, "/rename x", "Warning rename: Only process 7 can rename this session."),
         (&idle, "/rename", "Warning rename: Add the title: `/rename the invoices of May`."),
         (&idle, "/export", "export Markdown"),
         (&running, "/export html", "export Html"),
@@ -359,14 +359,14 @@ fn commands_decide() {
             "/compact",
             "Warning compact: A turn is running. Stop it with Ctrl+C first, then `/compact`.",
         ),
-        (&guest, "/compact", "Warning compact: Only process 7 can compact this session."),
+        (&read_only_view, "/compact", "Warning compact: Only process 7 can compact this session."),
         (
             &CommandView::default(),
             "/compact preview",
             "Plain compact: There is not enough older text to compact.",
         ),
         (&idle, "/fork", "fork None"),
-        (&guest, "/fork try tabs", "fork Some(\"try tabs\")"),
+        (&read_only_view, "/fork try tabs", "fork Some(\"try tabs\")"),
         (&running, "/fork", "Warning fork: A turn is running. Stop it with Ctrl+C first, then `/fork`."),
         (&idle, "/rewind 1 files", "rewind to 9 \"sec\\nond\" TakenBack"),
         (&idle, "/rewind 1 files yes", "rewind to 9 \"sec\\nond\" Agreed"),
@@ -381,7 +381,11 @@ fn commands_decide() {
         (&idle, "/undo 12", "undo Entry(12) false"),
         (&running, "/undo list", "list changes"),
         (&running, "/undo", "Warning undo: A turn is running. Stop it with Ctrl+C first, then `/undo`."),
-        (&guest, "/redo", "Warning redo: Only process 7 can do this here. `co undo` does it from a shell."),
+        (
+            &read_only_view,
+            "/redo",
+            "Warning redo: Only process 7 can do this here. `co undo` does it from a shell.",
+        ),
         (
             &idle,
             "/undo everything",
@@ -389,7 +393,7 @@ fn commands_decide() {
         ),
         (&idle, "/redo", "undo Redo true"),
         (&running, "/memory", "memory List"),
-        (&guest, "/memory search  two words", "memory Search(\"two words\")"),
+        (&read_only_view, "/memory search  two words", "memory Search(\"two words\")"),
         (&idle, "/memory add Prefers tabs", "memory Add { text: \"Prefers tabs\", tags: [], scope: User }"),
         (&idle, "/memory edit p2", "edit memory p2"),
         (
@@ -424,7 +428,11 @@ fn commands_decide() {
             "/rewind",
             "Warning rewind: A turn is running. Stop it with Ctrl+C first, then `/rewind`.",
         ),
-        (&guest, "/rewind", "Warning rewind: Only process 7 can rewind this session. `/fork` copies it."),
+        (
+            &read_only_view,
+            "/rewind",
+            "Warning rewind: Only process 7 can rewind this session. `/fork` copies it.",
+        ),
         (&CommandView::default(), "/rewind", "Warning rewind: There is no prompt to go back to."),
         (&idle, "/mcp", "servers: - `github`: failed: it ended␛[2J (`npx github`)"),
         (&running, "/mcp reconnect github", "reconnect github"),

@@ -11,11 +11,11 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
         ("", _) => {
             format!(
                 "Thinking is `{}`. `/thinking off`, `low`, `medium`, `high`, `default` or a number of tokens sets it.",
-                words(view.thinking)
+                level_text(view.thinking)
             )
         }
         (_, Some(level)) => {
-            let text = format!("Thinking is `{}` from the next request on.", words(level));
+            let text = format!("Thinking is `{}` from the next request on.", level_text(level));
             return CommandEffect::SetThinking(level, Notice::plain("thinking", text));
         }
         (_, None) => {
@@ -34,7 +34,7 @@ fn level(text: &str) -> Option<ThinkingLevel> {
     ThinkingLevel::named(text).or_else(|| tokens().map(ThinkingLevel::Tokens))
 }
 
-fn words(level: ThinkingLevel) -> String {
+fn level_text(level: ThinkingLevel) -> String {
     let word = match level {
         ThinkingLevel::Default => "default",
         ThinkingLevel::Off => "off",

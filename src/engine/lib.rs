@@ -1,4 +1,4 @@
-//! The layers L2 to L5 of `co`: everything below its front ends. The code map stands in `src/lib.rs`.
+//! The layers L2 to L5 of `co`: everything below its front ends. The code map is in `src/lib.rs`.
 
 pub use co_base::{bash, config, message, stdx};
 

@@ -102,14 +102,14 @@ impl CaseRunner {
         folder: &Path,
     ) -> Result<(ObservedRun, Option<f64>, Option<String>), String> {
         furnish(folder, case).map_err(|error| format!("its workspace could not be made: {error}"))?;
-        let told = |error: &dyn std::fmt::Display| error.to_string();
-        let mut session = Session::create(&self.app.store, folder).await.map_err(|error| told(&error))?;
+        let message = |error: &dyn std::fmt::Display| error.to_string();
+        let mut session = Session::create(&self.app.store, folder).await.map_err(|error| message(&error))?;
         let env = self.env(&session, case.dim).await;
         let front = Examiner::new(case.answer.clone());
-        let result = turn(&mut session, &case.prompt, &env, &front).await.map_err(|error| told(&error))?;
+        let result = turn(&mut session, &case.prompt, &env, &front).await.map_err(|error| message(&error))?;
         let result = match &case.answer {
             Some(UserAnswer::Later(prompt)) if result.end == TurnEnd::Deferred => {
-                turn(&mut session, prompt, &env, &front).await.map_err(|error| told(&error))?
+                turn(&mut session, prompt, &env, &front).await.map_err(|error| message(&error))?
             }
             _ => result,
         };
@@ -128,7 +128,7 @@ impl CaseRunner {
             TurnEnd::Deferred => CaseRunEnd::Waiting,
             TurnEnd::LimitReached { .. } => CaseRunEnd::Limit,
             TurnEnd::Interrupted => CaseRunEnd::Broken { message: "it was interrupted".to_owned() },
-            TurnEnd::Failed { error } => CaseRunEnd::Failed { class: error.class, message: error.told() },
+            TurnEnd::Failed { error } => CaseRunEnd::Failed { class: error.class, message: error.describe() },
         };
         let seen = ObservedRun { replies: replies.collect(), end };
         let trace = history.trace().and_then(|trace| trace.split('-').nth(1)).map(ToOwned::to_owned);

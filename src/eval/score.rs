@@ -92,13 +92,13 @@ fn judge(case: &Case, seen: &ObservedRun) -> Result<(), String> {
     let first = seen.replies.first().and_then(|calls| calls.first());
     match case.dim {
         Dim::Refusal => match first {
-            None => in_words(seen),
+            None => answers_in_text(seen),
             Some(call) => Err(format!("called {} where no tool was needed", call.tool)),
         },
         Dim::ToolSelection | Dim::ArgExtraction => is_expected(case, first),
         Dim::ErrorRecovery => {
             is_expected(case, first)?;
-            in_words(seen)
+            answers_in_text(seen)
         }
         Dim::Approval => {
             is_expected(case, first)?;
@@ -120,7 +120,7 @@ fn judge(case: &Case, seen: &ObservedRun) -> Result<(), String> {
     }
 }
 
-fn in_words(seen: &ObservedRun) -> Result<(), String> {
+fn answers_in_text(seen: &ObservedRun) -> Result<(), String> {
     match seen.end {
         CaseRunEnd::Words => Ok(()),
         CaseRunEnd::Limit => Err("did not come to an end: the limit of requests was reached".to_owned()),
@@ -175,10 +175,10 @@ fn after_answer(case: &Case, first: Option<&ObservedCall>, seen: &ObservedRun) -
     }
     let next = seen.replies.get(1).and_then(|calls| calls.first());
     is_next(then, ArgMatch::Subset, next)?;
-    if then.tool.is_none() { in_words(seen) } else { Ok(()) }
+    if then.tool.is_none() { answers_in_text(seen) } else { Ok(()) }
 }
 
-/// Whether arguments are as expected. `{"$any": […]}` stands for one of several values, `{"$contains": "…"}` for a text with
+/// Whether arguments are as expected. `{"$any": […]}` matches one of several values, `{"$contains": "…"}` for a text with
 /// these words, whatever their case.
 #[must_use]
 pub fn fits(expected: &Value, actual: &Value, how: ArgMatch) -> bool {

@@ -210,7 +210,7 @@ impl ChannelFrontend {
     }
 
     /// Returns the operations that the turn did not process before it ended.
-    pub fn unheard(self) -> Vec<Op> {
+    pub fn unhandled(self) -> Vec<Op> {
         let mut ops = self.ops.into_inner();
         ops.close();
         std::iter::from_fn(|| ops.try_recv().ok()).collect()

@@ -1,5 +1,5 @@
 //! `field=value` on the arguments of a request: determines the field and the type of its value. Pure. Called by
-//! `co approvals yes --set` and by the plain front end. Also which arguments a preview leaves to be told.
+//! `co approvals yes --set` and by the plain front end. Also which arguments a preview does not show.
 //!
 //! The tool's schema defines both. A value is literal if the field takes text, and parsed as JSON otherwise.
 //! A value that violates the schema is never written. Errors name the field, what it takes and an example.
@@ -94,7 +94,7 @@ impl FieldChange<'_> {
     fn made(&self, whole: &Value) -> Result<Value, String> {
         let steps: Vec<&str> = self.name.split('.').collect();
         if steps.len() > DEEPEST || steps.iter().any(|step| step.is_empty()) {
-            return Err(format!("`{}=…` names no field; {}", self.shown(), self.known(self.schema)));
+            return Err(format!("`{}=…` names no field; {}", self.name_line(), self.known(self.schema)));
         }
         let kinds = self.place(&steps, whole)?;
         let is_text = whole.pointer(&pointer(&steps)).is_none_or(Value::is_string);
@@ -118,7 +118,7 @@ impl FieldChange<'_> {
         }
         let wanted = sanitize_line(&wrong.unwrap_or_default()).into_owned();
         let given = one_line_summary(self.text, SHOWN);
-        Err(format!("`{}`{wanted}, not `{given}`{}", self.shown(), how(&kinds, self.name)))
+        Err(format!("`{}`{wanted}, not `{given}`{}", self.name_line(), how(&kinds, self.name)))
     }
 
     /// Walks the schema to the field; returns the types of value that it accepts.
@@ -157,12 +157,15 @@ impl FieldChange<'_> {
         Some(format!("{comma}{} {}", below.join(", "), fault.wanted))
     }
 
-    fn shown(&self) -> String {
+    fn name_line(&self) -> String {
         sanitize_line(self.name).into_owned()
     }
 
     fn nowhere(&self) -> String {
-        format!("the arguments have no field `{}`; `co approvals edit ID` opens all of them", self.shown())
+        format!(
+            "the arguments have no field `{}`; `co approvals edit ID` opens all of them",
+            self.name_line()
+        )
     }
 
     fn unknown(&self, root: &Value, at: &Value, step: &str) -> String {
@@ -170,7 +173,7 @@ impl FieldChange<'_> {
         let like = nearest(step, names.iter().map(String::as_str))
             .map_or_else(String::new, |name| format!(" did you mean `{}`?", sanitize_line(name)));
         let (tool, known) = (sanitize_line(self.tool), self.known(Some(at)));
-        format!("{tool} has no field `{}`;{like} {known}", self.shown())
+        format!("{tool} has no field `{}`;{like} {known}", self.name_line())
     }
 
     fn known(&self, schema: Option<&Value>) -> String {

@@ -44,12 +44,12 @@ pub enum ImageError {
     #[error("reading the images took more than 10 seconds; copy them to a local disk first")]
     Slow,
     #[error("{model} does not accept images: switch to a model that does (/model), or leave the image out")]
-    Blind { model: String },
+    ModelWithoutImages { model: String },
 }
 
 /// The base folders of written paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct PathRoots {
     /// The folder that relative paths start from.
     pub folder: PathBuf,
     /// What `~/` expands to.
@@ -73,7 +73,7 @@ pub struct SeenImage {
     pub size: Size,
 }
 
-impl Places {
+impl PathRoots {
     pub fn path(&self, written: &str) -> PathBuf {
         match (written.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -102,13 +102,13 @@ impl Prompt {
 /// that are no images, also by their extension, stay text. Runs on another thread, with a time limit.
 pub async fn attach(
     prompt: Prompt,
-    places: Places,
-    sight: ImageSupport,
+    places: PathRoots,
+    support: ImageSupport,
 ) -> Result<Vec<UserPart>, ImageError> {
     if prompt.named.is_empty() {
         return Ok(vec![UserPart::Text { text: prompt.text }]);
     }
-    let reading = tokio::task::spawn_blocking(move || parts(prompt, &places, &sight));
+    let reading = tokio::task::spawn_blocking(move || parts(prompt, &places, &support));
     match tokio::time::timeout(PATIENCE, reading).await {
         Ok(Ok(parts)) => parts,
         Ok(Err(broken)) => {
@@ -118,7 +118,7 @@ pub async fn attach(
     }
 }
 
-fn parts(prompt: Prompt, places: &Places, sight: &ImageSupport) -> Result<Vec<UserPart>, ImageError> {
+fn parts(prompt: Prompt, places: &PathRoots, support: &ImageSupport) -> Result<Vec<UserPart>, ImageError> {
     let Prompt { text, named } = prompt;
     let mut paths: Vec<PathBuf> = Vec::new();
     let mut images: Vec<UserPart> = Vec::new();
@@ -128,8 +128,8 @@ fn parts(prompt: Prompt, places: &Places, sight: &ImageSupport) -> Result<Vec<Us
             continue;
         }
         let Some((image, bytes)) = mentioned(&path, &mention)? else { continue };
-        if let ImageSupport::Unsupported(model) = sight {
-            return Err(ImageError::Blind { model: model.clone() });
+        if let ImageSupport::Unsupported(model) = support {
+            return Err(ImageError::ModelWithoutImages { model: model.clone() });
         }
         paths.push(path);
         if paths.len() <= MOST {
@@ -202,7 +202,7 @@ fn part(image: Image, bytes: &[u8]) -> UserPart {
 
 /// Returns the images if a pasted text consists only of their paths, else an empty list. Errs if such an
 /// image cannot be sent: its path is then better left as text.
-pub fn seen(text: &str, places: &Places) -> Result<Vec<SeenImage>, ImageError> {
+pub fn seen(text: &str, places: &PathRoots) -> Result<Vec<SeenImage>, ImageError> {
     for paths in dropped(text) {
         if !paths.iter().all(|path| places.path(path).is_file()) {
             continue;
@@ -259,8 +259,8 @@ mod tests {
             folder
         }
 
-        fn places(&self) -> Places {
-            Places { folder: self.0.path().to_owned(), home: Some(self.0.path().to_owned()) }
+        fn places(&self) -> PathRoots {
+            PathRoots { folder: self.0.path().to_owned(), home: Some(self.0.path().to_owned()) }
         }
     }
 
@@ -309,12 +309,12 @@ mod tests {
             fs::write(folder.0.path().join(format!("{at}.png")), png(1, 1)).unwrap();
         }
         assert_eq!(attached(&many, &folder).unwrap_err(), ImageError::TooMany { count: 21 }.to_string());
-        let blind = ImageSupport::Unsupported("small".into());
+        let unsupported = ImageSupport::Unsupported("small".into());
         assert_eq!(
-            parts(Prompt::written("@x.png".into()), &folder.places(), &blind),
-            Err(ImageError::Blind { model: "small".into() })
+            parts(Prompt::written("@x.png".into()), &folder.places(), &unsupported),
+            Err(ImageError::ModelWithoutImages { model: "small".into() })
         );
-        assert!(parts(Prompt::written("@main.rs".into()), &folder.places(), &blind).is_ok());
+        assert!(parts(Prompt::written("@main.rs".into()), &folder.places(), &unsupported).is_ok());
         let pasted = Prompt { text: "@x.png @gone.png".into(), named: Vec::new() };
         assert_eq!(parts(pasted, &folder.places(), &ImageSupport::Supported).unwrap().len(), 1);
     }

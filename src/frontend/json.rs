@@ -55,7 +55,7 @@ pub struct Outcome {
     /// Notices besides the reply, e.g. about a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The memories that were put beside the prompt.
+    /// The memories that were added to the prompt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memories: Vec<UsedMemory>,
     /// Requests that wait for a decision; `co approvals` decides them.
@@ -170,22 +170,22 @@ impl JsonFrontend {
             TurnEnd::LimitReached { limit } => ("limit_reached", Some(*limit), None),
             TurnEnd::Failed { error } => ("failed", None, Some(Failure::of(error))),
         };
-        let told = self.told(session, word, text);
-        let end = if told.refusal.is_some() && *end == TurnEnd::Completed { "refused" } else { word };
+        let outcome = self.take_outcome(session, word, text);
+        let end = if outcome.refusal.is_some() && *end == TurnEnd::Completed { "refused" } else { word };
         // A cap that the user raised or passed did not end the turn.
-        let cap = told.cap.filter(|_| matches!(limit, Some(Limit::Cap(_))));
-        Outcome { end, limit, error, cap, ..told }
+        let cap = outcome.cap.filter(|_| matches!(limit, Some(Limit::Cap(_))));
+        Outcome { end, limit, error, cap, ..outcome }
     }
 
     /// Takes the object if there was no turn to resume.
     pub fn nothing_to_resume(&self, session: &SessionId) -> Outcome {
-        self.told(session, "nothing_to_resume", String::new())
+        self.take_outcome(session, "nothing_to_resume", String::new())
     }
 
-    fn told(&self, session: &SessionId, end: &'static str, text: String) -> Outcome {
-        let mut told = std::mem::take(&mut *self.seen.lock());
-        told.usage.cost_usd = told.usage.tokens.cost.take().map(Usd::dollars);
-        Outcome { session: session.clone(), end, text, ..told }
+    fn take_outcome(&self, session: &SessionId, end: &'static str, text: String) -> Outcome {
+        let mut outcome = std::mem::take(&mut *self.seen.lock());
+        outcome.usage.cost_usd = outcome.usage.tokens.cost.take().map(Usd::dollars);
+        Outcome { session: session.clone(), end, text, ..outcome }
     }
 }
 
@@ -273,7 +273,7 @@ impl Outcome {
                 | Settlement::Expired => {
                     self.waiting.retain(|waits| waits.id != request);
                 }
-                Settlement::Detached => {}
+                Settlement::StillWaiting => {}
             },
             Event::Usage { usage, model, cost } => {
                 let spent = &mut self.usage;

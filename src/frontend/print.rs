@@ -1,6 +1,6 @@
 //! `PrintFrontend`: a turn as plain text. On a terminal the reply streams to standard output; elsewhere each
 //! reply is written once, complete, when it is committed, so that a script never reads text that a retry
-//! replaced; on a terminal the line `[retrying]` stands between the two. Everything else is a row on standard error.
+//! replaced; on a terminal the line `[retrying]` is between the two. Everything else is a row on standard error.
 //!
 //! It accepts no decisions, so requests wait in the store. Text is passed on unchanged, except for characters
 //! that would control a terminal or hide something: those are made visible, also in a pipe, because a pipe
@@ -55,7 +55,7 @@ struct PrintedPage {
     printed: bool,
     /// The last reply broke off and nothing follows yet; whether something of it is on standard output.
     broken: Option<bool>,
-    /// Something stands on the last line of standard output, and of standard error.
+    /// Whether the last line of standard output, and of standard error, is not empty.
     out_begun: bool,
     err_begun: bool,
     summaries: HashMap<CallId, String>,
@@ -110,13 +110,13 @@ impl PrintedPage {
                 self.row(&row).await
             }
             Event::ApprovalSettled { request, settled } => {
-                let told = sentences::settled(self.asked.get(&request), &settled, None);
-                self.row(&format!("◇ {}: {told}", sanitize_line(&request.0))).await
+                let text = sentences::settled(self.asked.get(&request), &settled, None);
+                self.row(&format!("◇ {}: {text}", sanitize_line(&request.0))).await
             }
             Event::Retry { class, message, wait, attempt, of, then } => {
                 self.restarted().await?;
-                let told = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
-                self.row(&format!("co: {told}")).await
+                let text = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
+                self.row(&format!("co: {text}")).await
             }
             Event::FellBack { from, to, why, .. } => {
                 self.restarted().await?;

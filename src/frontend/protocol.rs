@@ -16,7 +16,7 @@ use crate::config::{Mode, Secret};
 use crate::frontend::images::Prompt;
 use crate::history::SessionId;
 use crate::message::{Message, ToolName, Usd};
-use crate::store::{Attachment, PastDecision, RequestState, StoredRequest};
+use crate::store::{CallTiming, PastDecision, RequestState, StoredRequest};
 use crate::tool::mcp::ListedTool;
 use crate::tool::{Risk, ToolSpec};
 
@@ -53,11 +53,11 @@ pub enum ClientRequest {
     Server(ServerChange),
     /// Decide requests of any session, all in one transaction. Those that did not count are reported.
     DecideAll { requests: Vec<RequestId>, approval: Approval },
-    /// Resume a session without an owner, beside the current one; the result is reported.
+    /// Resume a session without an owner in the background; the result is reported.
     ResumeNow { session: SessionId },
     /// Set the approval mode.
     SetMode { mode: Mode },
-    /// Save the rule and, if it is valid, approve the request with it. [`ServerMessage::RuleSaved`] tells the file of a rule
+    /// Save the rule and, if it is valid, approve the request with it. [`ServerMessage::RuleSaved`] names the file of a rule
     /// that lasts, [`ServerMessage::RuleNotSaved`] a failure, [`ServerMessage::RuleAllowsNothing`] a rule of another effect.
     SaveRule { request: RequestId, text: String, scope: RuleScope },
     /// Let the commands that run go on in the background.
@@ -271,7 +271,7 @@ pub enum ServerMessage {
         outcome: String,
         took: Duration,
     },
-    /// The pending requests of this session, deferred and detached ones included; replaces the previous ones.
+    /// The pending requests of this session, deferred ones and those of late calls included; replaces the previous ones.
     Waiting {
         requests: Vec<Request>,
     },
@@ -454,7 +454,7 @@ pub struct InboxLine {
     /// Whether its arguments are tainted by untrusted sources.
     pub tainted: bool,
     pub state: RequestState,
-    pub attachment: Attachment,
+    pub timing: CallTiming,
     /// How long ago it was asked, e.g. `3 h`.
     pub age: String,
     /// When it expires, e.g. `Mon 14:31`.
@@ -468,19 +468,19 @@ pub enum Holder {
     Here,
     /// Another process, which resumes it by itself once all is decided.
     Another,
-    /// This process, beside the current session.
-    Beside,
+    /// This process, in the background.
+    Background,
     /// None: it continues when it is resumed.
-    Nobody,
+    NoProcess,
 }
 
 impl Holder {
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Here => "this session",
             Self::Another => "open in another co",
-            Self::Beside => "running now",
-            Self::Nobody => "not open anywhere",
+            Self::Background => "running now",
+            Self::NoProcess => "not open anywhere",
         }
     }
 }

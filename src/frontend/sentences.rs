@@ -66,12 +66,12 @@ pub(crate) fn status(status: ReturnStatus) -> &'static str {
     }
 }
 
-/// Describes how a request was settled, as told by the front end `here`.
+/// Describes how a request was settled, from the view of the front end `here`.
 pub(crate) fn settled(request: Option<&Request>, settled: &Settlement, here: Option<&Decider>) -> String {
     match settled {
         Settlement::Decided { approval, by } => decision(request, approval, by, here, None).to_string(),
         Settlement::Withdrawn => WITHDRAWN.to_owned(),
-        Settlement::Detached => "still waiting; the conversation continues without it".to_owned(),
+        Settlement::StillWaiting => "still waiting; the conversation continues without it".to_owned(),
         Settlement::Superseded => SUPERSEDED.to_owned(),
         Settlement::Expired => EXPIRED.to_owned(),
     }
@@ -247,7 +247,7 @@ pub(crate) fn cap_answered(question: &CapQuestion, answer: CapAnswer) -> Option<
     match answer {
         CapAnswer::Stop => None,
         CapAnswer::GoOn => Some(format!("continued for this request beyond {setting}")),
-        CapAnswer::Raise => Some(format!("the limit {setting} is now {}", cap.words(question.raised))),
+        CapAnswer::Raise => Some(format!("the limit {setting} is now {}", cap.amount_text(question.raised))),
     }
 }
 
@@ -264,7 +264,7 @@ pub(crate) fn retry(
     (attempt, of): (u32, u32),
     then: Option<&str>,
 ) -> String {
-    let (what, why, wait) = (class.words(), one_line_summary(message, WIDTH), moment::wait(wait));
+    let (what, why, wait) = (class.label(), one_line_summary(message, WIDTH), moment::wait(wait));
     let then = then.map_or_else(String::new, |then| format!(", then {}", sanitize_line(then)));
     format!("{what}: {why}; retry {attempt} of {of} in {wait}{then}")
 }
@@ -292,7 +292,7 @@ mod tests {
             (decided(denied(), Decider::Tui), "denied by you: no<U+202E>pe"),
             (decided(Approval::Later, Decider::Script), "postponed by a script"),
             (Settlement::Withdrawn, "withdrawn because the turn was stopped"),
-            (Settlement::Detached, "still waiting; the conversation continues without it"),
+            (Settlement::StillWaiting, "still waiting; the conversation continues without it"),
             (Settlement::Superseded, "replaced by a new request"),
             (Settlement::Expired, "expired, not run"),
         ] {

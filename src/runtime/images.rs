@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::accounts::Models;
-use crate::frontend::images::{ImageError, ImageSupport, Places, Prompt, attach, read};
+use crate::frontend::images::{ImageError, ImageSupport, PathRoots, Prompt, attach, read};
 use crate::message::UserPart;
 use crate::message::images::mention;
 use crate::workspace::World;
@@ -17,11 +17,11 @@ pub async fn parts(
     models: &Models,
 ) -> Result<Vec<UserPart>, ImageError> {
     let sees = models.active().borrow().profile.images;
-    let sight = match sees {
+    let support = match sees {
         Some(false) => ImageSupport::Unsupported(models.current().model),
         Some(true) | None => ImageSupport::Supported,
     };
-    attach(prompt, places(folder, world), sight).await
+    attach(prompt, places(folder, world), support).await
 }
 
 /// Returns the mentions that attach these files; each must be an image that can be sent.
@@ -41,7 +41,7 @@ pub async fn named(files: Vec<String>, world: &World) -> Result<String, ImageErr
     Ok(naming.await.map_err(|error| lost(error.to_string()))??.join(" "))
 }
 
-fn places(folder: &Path, world: &World) -> Places {
+fn places(folder: &Path, world: &World) -> PathRoots {
     let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    Places { folder: folder.to_owned(), home }
+    PathRoots { folder: folder.to_owned(), home }
 }

@@ -1,4 +1,4 @@
-//! What a prompt names of tool servers: their resources as `@server:uri`, and their prompts as `/server:prompt`. The texts
+//! Mentions of tool servers in a prompt: their resources as `@server:uri`, and their prompts as `/server:prompt`. The texts
 //! are the servers', and count as untrusted.
 
 use std::collections::BTreeMap;

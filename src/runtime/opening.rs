@@ -26,7 +26,7 @@ pub enum SessionTarget {
 pub enum OpenedSession {
     Owned(Box<(Session, AgentEnv)>),
     /// Another process owns it: it is read-only, but its requests can be decided.
-    Guest {
+    ReadOnly {
         id: SessionId,
         history: Box<History>,
         holder: String,
@@ -37,14 +37,14 @@ impl OpenedSession {
     pub fn id(&self) -> &SessionId {
         match self {
             Self::Owned(owned) => owned.0.id(),
-            Self::Guest { id, .. } => id,
+            Self::ReadOnly { id, .. } => id,
         }
     }
 
     pub fn history(&self) -> &History {
         match self {
             Self::Owned(owned) => owned.0.history(),
-            Self::Guest { history, .. } => history,
+            Self::ReadOnly { history, .. } => history,
         }
     }
 }
@@ -70,7 +70,7 @@ impl SessionTarget {
             Err(AppError::Session(SessionError::Owned { id, owner })) => {
                 let history = Box::new(Session::read(&app.store, &id).await?);
                 let holder = owner.map_or_else(|| "another co".to_owned(), |owner| owner.to_string());
-                Ok(OpenedSession::Guest { id, history, holder })
+                Ok(OpenedSession::ReadOnly { id, history, holder })
             }
             Err(error) => Err(error),
         }

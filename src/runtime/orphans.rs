@@ -71,7 +71,7 @@ struct OrphanedCall {
 }
 
 /// Describes a call by its arguments: one that a rule allowed has no request.
-fn in_words(call: &ToolCall) -> Option<String> {
+fn summary(call: &ToolCall) -> Option<String> {
     let argument = ["command", "path"].into_iter().find_map(|name| call.args.get(name)?.as_str())?;
     Some(format!("{} {argument}", call.name))
 }
@@ -88,13 +88,13 @@ impl OrphanedCall {
 
 fn cut_off(history: &History) -> Vec<OrphanedCall> {
     let open = history.open_calls().iter().map(|one| (&one.call, &one.known, one.request.as_ref()));
-    let detached = history.late_calls().iter().map(|one| (&one.call, &one.known, Some(&one.request)));
-    open.chain(detached)
+    let late = history.late_calls().iter().map(|one| (&one.call, &one.known, Some(&one.request)));
+    open.chain(late)
         .filter(|(_, known, _)| **known == RecordedState::MayHaveRun)
         .map(|(call, _, request)| OrphanedCall {
             call: call.id.clone(),
             tool: call.name.clone(),
-            summary: request.map(|request| request.plan.summary.clone()).or_else(|| in_words(call)),
+            summary: request.map(|request| request.plan.summary.clone()).or_else(|| summary(call)),
             path: call.args.get("path").and_then(Value::as_str).map(PathBuf::from),
         })
         .collect()

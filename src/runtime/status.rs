@@ -83,7 +83,7 @@ impl SandboxStatus {
     }
 
     /// Describes it in one line.
-    pub fn words(&self) -> String {
+    pub fn line(&self) -> String {
         let mut words = if self.backend == Backend::None.word() {
             "unsandboxed".to_owned()
         } else {
@@ -137,7 +137,7 @@ impl SpansStatus {
         }
     }
 
-    fn words(&self) -> String {
+    fn line(&self) -> String {
         let mut words = match self.kept {
             true => format!("{}, kept for {} days", size(self.bytes), self.days),
             false => "not kept".to_owned(),
@@ -208,14 +208,14 @@ impl Status {
         let mut rows = vec![
             row("version", self.version),
             row("model", format!("{provider}/{name} ({words})")),
-            row("commands", self.sandbox.words()),
+            row("commands", self.sandbox.line()),
             row("folder", format!("{folder}{note}")),
             row("settings", self.settings_file()),
             row("data", self.data.display().to_string()),
         ];
         rows.extend(self.data_warning.as_ref().map(|text| row("data", text.as_str())));
         if !self.servers.is_empty() {
-            let one = |one: &ServerStatus| format!("{} ({})", one.name, one.state.words());
+            let one = |one: &ServerStatus| format!("{} ({})", one.name, one.state.line());
             rows.push(row("servers", self.servers.iter().map(one).collect::<Vec<_>>().join(", ")));
         }
         if let Some(StoreStatus { bytes, sessions, waiting }) = &self.store {
@@ -223,7 +223,7 @@ impl Status {
             rows.push(row("waiting", format!("{waiting} for your approval")));
         }
         rows.push(row("web", self.web.as_str()));
-        rows.push(row("spans", self.spans.words()));
+        rows.push(row("spans", self.spans.line()));
         rows.extend(self.error.as_ref().map(|error| row("store", error.as_str())));
         rows
     }

@@ -47,7 +47,7 @@ pub enum Dependency {
 
 /// Returns the rows of the list, in the order of their requests.
 pub fn rows<'a>(cards: &'a Cards, list: &RequestList) -> Vec<BatchRow<'a>> {
-    let shown: Vec<&Card> = cards.shown().collect();
+    let shown: Vec<&Card> = cards.visible().collect();
     let after = |card: &Card| {
         let needed = |(_, other): &(usize, &&Card)| is_needed(other, card);
         let mut after: Vec<Dependency> =

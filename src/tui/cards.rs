@@ -13,7 +13,7 @@ use super::form::Form;
 use super::hunks::{Hunks, RemainingChange, Sides};
 use super::list::OpenRequest;
 use super::markdown::Language;
-use super::rule::{RuleForm, RuleStanding};
+use super::rule::{RuleForm, RuleStatus};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
@@ -46,7 +46,7 @@ pub struct Card {
     pub stage: CardStage,
     /// Postponed: counted, and shown again on demand.
     pub is_postponed: bool,
-    /// Whether it was postponed before. What is new stands before it and is asked first.
+    /// Whether it was postponed before. New requests come before it.
     pub was_postponed: bool,
     /// `w`: every reason on its own line.
     pub why: Fold,
@@ -55,7 +55,7 @@ pub struct Card {
     pub seen: SeenPart,
     /// Whether its top was on the screen.
     pub is_shown: bool,
-    /// Whether the user was told which key approves it unread.
+    /// Whether the key that approves it unread was shown.
     pub is_offered_unread: bool,
     /// The line width at which `seen` was counted.
     seen_width: usize,
@@ -421,7 +421,7 @@ impl Cards {
         let removed = self.list.remove(index);
         let is_new = |card: &Card| !card.was_postponed && !card.is_decided();
         if self.current().is_some_and(|card| card.was_postponed) && !removed.was_postponed {
-            let new = self.shown().position(is_new);
+            let new = self.visible().position(is_new);
             self.at = new.unwrap_or(self.at);
         }
         Some(removed)
@@ -442,7 +442,7 @@ impl Cards {
 
     /// Makes this card the current one if it is shown, else the first.
     pub fn go_to(&mut self, id: Option<&RequestId>) {
-        let at = self.shown().position(|card| Some(&card.request.id) == id);
+        let at = self.visible().position(|card| Some(&card.request.id) == id);
         self.at = at.unwrap_or(0);
     }
 
@@ -459,22 +459,22 @@ impl Cards {
         self.list.iter().find(|card| card.request.id == *id)
     }
 
-    pub fn shown(&self) -> impl Iterator<Item = &Card> {
+    pub fn visible(&self) -> impl Iterator<Item = &Card> {
         self.list.iter().filter(|card| !card.is_postponed)
     }
 
-    pub fn shown_mut(&mut self) -> impl Iterator<Item = &mut Card> {
+    pub fn visible_mut(&mut self) -> impl Iterator<Item = &mut Card> {
         self.list.iter_mut().filter(|card| !card.is_postponed)
     }
 
     /// Returns the index of the current card among those that are shown.
     fn index(&self) -> usize {
-        self.at.min(self.shown().count().saturating_sub(1))
+        self.at.min(self.visible().count().saturating_sub(1))
     }
 
     /// Returns the current card.
     pub fn current(&self) -> Option<&Card> {
-        self.shown().nth(self.index())
+        self.visible().nth(self.index())
     }
 
     /// Returns all cards for changes.
@@ -489,12 +489,12 @@ impl Cards {
 
     pub fn current_mut(&mut self) -> Option<&mut Card> {
         let at = self.index();
-        self.shown_mut().nth(at)
+        self.visible_mut().nth(at)
     }
 
     /// Returns the number of the current card, from 1, and the number of those shown.
     pub fn position(&self) -> (usize, usize) {
-        (self.index() + 1, self.shown().count())
+        (self.index() + 1, self.visible().count())
     }
 
     pub fn to_first(&mut self) {
@@ -507,7 +507,7 @@ impl Cards {
         let is_open = |(_, card): &(usize, &Card)| !card.is_decided();
         let is_new = |one: &(usize, &Card)| is_open(one) && !one.1.was_postponed;
         let first = |from: usize, wanted: &dyn Fn(&(usize, &Card)) -> bool| {
-            self.shown().enumerate().skip(from).find(wanted).map(|(at, _)| at)
+            self.visible().enumerate().skip(from).find(wanted).map(|(at, _)| at)
         };
         let new = first(here, &is_new).or_else(|| first(0, &is_new));
         let open = || first(here, &is_open).or_else(|| first(0, &is_open));
@@ -515,7 +515,7 @@ impl Cards {
     }
 
     pub fn next(&mut self) {
-        self.at = (self.at + 1).min(self.shown().count().saturating_sub(1));
+        self.at = (self.at + 1).min(self.visible().count().saturating_sub(1));
     }
 
     pub fn previous(&mut self) {
@@ -558,7 +558,7 @@ impl Cards {
         for card in &mut self.list {
             match &mut card.stage {
                 CardStage::Deciding(_) => card.stage = CardStage::Asking,
-                CardStage::Rule(rule) if matches!(rule.standing, RuleStanding::Saving(_)) => rule.unsave(),
+                CardStage::Rule(rule) if matches!(rule.status, RuleStatus::Saving(_)) => rule.unsave(),
                 CardStage::Asking | CardStage::Reason(_) | CardStage::Editing(_) | CardStage::Rule(_) => {
                     continue;
                 }

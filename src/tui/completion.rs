@@ -8,8 +8,8 @@ mod template;
 mod word;
 
 pub use self::area::{Area, ROOMY, window};
-pub use self::template::OpenPlace;
-pub use self::word::{CompletionWord, Place, word};
+pub use self::template::TemplateGap;
+pub use self::word::{CompletionWord, WordKind, word};
 use super::fuzzy::{MatchMode, Query};
 use crate::command::about_mode;
 use crate::config::Mode;
@@ -181,12 +181,12 @@ impl Completion {
     /// Looks up completions for `word`; closes the popup if there are none.
     pub fn look_up(&mut self, word: CompletionWord, known: &CompletionSources) {
         self.dismissed = None;
-        let (rows, found) = match &word.place {
-            Place::Command => palette_rows(&word.text, known),
-            Place::Argument { command } => argument_rows(&word.text, command, known),
-            Place::Mention | Place::ShellWord => self.file_rows(&word.text),
+        let (rows, found) = match &word.kind {
+            WordKind::Command => palette_rows(&word.text, known),
+            WordKind::Argument { command } => argument_rows(&word.text, command, known),
+            WordKind::Mention | WordKind::ShellWord => self.file_rows(&word.text),
         };
-        let names_files = matches!(word.place, Place::Mention | Place::ShellWord);
+        let names_files = matches!(word.kind, WordKind::Mention | WordKind::ShellWord);
         let is_loading = names_files && self.files.is_asked && self.files.paths.is_empty();
         if rows.is_empty() && !is_loading {
             self.popup = None;
@@ -227,12 +227,12 @@ impl Popup {
 
     /// Whether the word is already complete; Enter then applies to the line.
     pub fn is_complete(&self) -> bool {
-        match &self.word.place {
-            Place::Command => {
+        match &self.word.kind {
+            WordKind::Command => {
                 let typed = format!("/{}", self.word.text.to_lowercase());
                 self.rows.iter().any(|row| row.label == typed)
             }
-            Place::Argument { .. } | Place::Mention | Place::ShellWord => {
+            WordKind::Argument { .. } | WordKind::Mention | WordKind::ShellWord => {
                 self.rows.iter().any(|row| row.label == self.word.text)
             }
         }
@@ -412,7 +412,7 @@ mod tests {
         }
     }
 
-    fn labels(place: Place, text: &str) -> Vec<String> {
+    fn labels(kind: WordKind, text: &str) -> Vec<String> {
         let modes = command("mode", &["ask", "plan"]);
         let models = command("model", &["a/x", "b/y"]);
         let commands = [command("help", &[]), command("history", &[]), models, modes];
@@ -431,7 +431,7 @@ mod tests {
         }];
         let known =
             CompletionSources { commands: commands.to_vec(), sessions, ..CompletionSources::default() };
-        completion.look_up(CompletionWord { place, from: 0, to: 0, text: text.to_owned() }, &known);
+        completion.look_up(CompletionWord { kind, from: 0, to: 0, text: text.to_owned() }, &known);
         completion
             .popup
             .map(|popup| popup.rows)
@@ -450,7 +450,7 @@ mod tests {
             .chain(["src/".to_owned(), "main.md".to_owned()])
             .collect();
         let look_up = |completion: &mut Completion, text: &str| {
-            let word = CompletionWord { place: Place::Mention, from: 0, to: 0, text: text.to_owned() };
+            let word = CompletionWord { kind: WordKind::Mention, from: 0, to: 0, text: text.to_owned() };
             completion.look_up(word, &CompletionSources::default());
             completion.popup.as_ref().map(|popup| (popup.rows.clone(), popup.found))
         };
@@ -477,30 +477,30 @@ mod tests {
 
     #[test]
     fn what_is_offered_for_a_word() {
-        let model = || Place::Argument { command: "model".to_owned() };
-        let cases: &[(Place, &str, &[&str])] = &[
+        let model = || WordKind::Argument { command: "model".to_owned() };
+        let cases: &[(WordKind, &str, &[&str])] = &[
             (
-                Place::Command,
+                WordKind::Command,
                 "",
                 &["/help", "/history", "/model", "/mode", "Birds of the lake", "a/x", "b/y", "ask", "plan"],
             ),
-            (Place::Command, "he", &["/help"]),
-            (Place::Command, "bla", &["Birds of the lake"]),
-            (Place::Command, "Pl", &["plan"]),
-            (Place::Command, "lake", &["Birds of the lake"]),
-            (Place::Command, "b", &["Birds of the lake", "b/y"]),
-            (Place::Command, "HI", &["/history"]),
-            (Place::Command, "x", &["a/x"]),
-            (Place::Command, "q", &[]),
+            (WordKind::Command, "he", &["/help"]),
+            (WordKind::Command, "bla", &["Birds of the lake"]),
+            (WordKind::Command, "Pl", &["plan"]),
+            (WordKind::Command, "lake", &["Birds of the lake"]),
+            (WordKind::Command, "b", &["Birds of the lake", "b/y"]),
+            (WordKind::Command, "HI", &["/history"]),
+            (WordKind::Command, "x", &["a/x"]),
+            (WordKind::Command, "q", &[]),
             (model(), "", &["a/x", "b/y"]),
             (model(), "y", &["b/y"]),
-            (Place::Argument { command: "help".to_owned() }, "", &[]),
-            (Place::Mention, "", &["docs/", "main.md", "src/", "docs/src.md", "src/main.rs", "src/tui/"]),
-            (Place::Mention, "src/", &["src/main.rs", "src/tui/"]),
-            (Place::Mention, "src/m", &["src/main.rs"]),
-            (Place::Mention, "main", &["main.md", "src/main.rs"]),
-            (Place::Mention, ".e", &[".env"]),
-            (Place::ShellWord, "tui", &["src/tui/"]),
+            (WordKind::Argument { command: "help".to_owned() }, "", &[]),
+            (WordKind::Mention, "", &["docs/", "main.md", "src/", "docs/src.md", "src/main.rs", "src/tui/"]),
+            (WordKind::Mention, "src/", &["src/main.rs", "src/tui/"]),
+            (WordKind::Mention, "src/m", &["src/main.rs"]),
+            (WordKind::Mention, "main", &["main.md", "src/main.rs"]),
+            (WordKind::Mention, ".e", &[".env"]),
+            (WordKind::ShellWord, "tui", &["src/tui/"]),
         ];
         for (place, text, expected) in cases {
             assert_eq!(labels(place.clone(), text), *expected, "{place:?} {text:?}");

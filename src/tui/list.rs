@@ -108,7 +108,7 @@ impl RequestList {
     pub fn turn_mark(&mut self, chosen: Option<OpenRequest>, keymap: &Keymap) {
         let Some(one) = chosen else { return };
         if one.risk == Risk::High && one.seen != SeenPart::All {
-            self.advice = Some(keymap.told("HIGH is marked once all of it was shown", &SHOWS_MORE));
+            self.advice = Some(keymap.with_hints("HIGH is marked once all of it was shown", &SHOWS_MORE));
         } else if !self.marks.remove(&one.id) {
             self.marks.insert(one.id);
         }
@@ -121,7 +121,7 @@ impl RequestList {
         if ids.is_empty() {
             let words = if most == Risk::Low { "none is LOW" } else { "each of these is HIGH or has ▲" };
             let mark = (Context::Batch, Action::List(ListKey::Mark), "marks a row");
-            self.advice = Some(keymap.told(words, &[mark]));
+            self.advice = Some(keymap.with_hints(words, &[mark]));
         }
         self.marks.extend(ids);
     }
@@ -144,7 +144,7 @@ impl RequestList {
     ) -> ApprovalOutcome {
         let done = approve(&self.marked_or(rows), ask, dialogue, now_ms);
         self.advice = Some(match &done {
-            ApprovalOutcome::Unseen(_) => keymap.told(sentences::UNREAD, &SHOWS_MORE),
+            ApprovalOutcome::Unseen(_) => keymap.with_hints(sentences::UNREAD, &SHOWS_MORE),
             ApprovalOutcome::Empty(_) => nothing_left(keymap, Context::Batch, Action::List(ListKey::No)),
             ApprovalOutcome::Nothing | ApprovalOutcome::Sent(..) => return done,
         });
@@ -203,5 +203,5 @@ impl RequestList {
 
 /// Returns advice for an approval with every hunk skipped; `no` is the action that denies.
 pub fn nothing_left(keymap: &Keymap, context: Context, no: Action) -> String {
-    keymap.told(sentences::NOTHING_LEFT, &[(context, no, "denies")])
+    keymap.with_hints(sentences::NOTHING_LEFT, &[(context, no, "denies")])
 }

@@ -164,7 +164,7 @@ pub struct CardView {
     /// The position of a list's rows.
     pub list: ListView,
     /// Lines by which the pane beside a form can scroll.
-    pub beside: usize,
+    pub side_scroll: usize,
 }
 
 /// The running turn.
@@ -313,7 +313,7 @@ impl Model {
         }
         let Some(current) = self.cards.current() else { return Question::Nothing };
         if self.is_list() {
-            Question::List(self.cards.shown().map(|card| card.request.id.clone()).collect())
+            Question::List(self.cards.visible().map(|card| card.request.id.clone()).collect())
         } else {
             Question::Card(current.request.id.clone())
         }
@@ -341,7 +341,7 @@ impl Model {
             return true;
         }
         let single = current.is_opened() || self.batch.opened.as_ref() == Some(&current.request.id);
-        !single && self.cards.shown().nth(1).is_some()
+        !single && self.cards.visible().nth(1).is_some()
     }
 
     /// Returns the completion popup and its area in a pane of `rows` rows; `None` while it is hidden.
@@ -396,9 +396,9 @@ impl Model {
 
     pub fn context(&self) -> RenderContext {
         // Beside a panel a blank cell stays before its edge.
-        let beside = usize::from(self.pane_columns() < usize::from(self.columns));
+        let gap = usize::from(self.pane_columns() < usize::from(self.columns));
         RenderContext {
-            width: (self.pane_columns() - beside).min(WIDEST_TEXT),
+            width: (self.pane_columns() - gap).min(WIDEST_TEXT),
             rows: usize::from(self.rows),
             glyphs: self.glyphs,
             details: self.details,
@@ -489,7 +489,7 @@ impl Model {
             && !self.asks_cap()
             && self.transcript.follows();
         let is_new = |card: &Card| !card.is_decided() && !self.auto_focus.left.contains(&card.request.id);
-        (is_free && self.cards.shown().any(is_new))
+        (is_free && self.cards.visible().any(is_new))
             .then(|| if self.auto_focus.continues { self.now_ms } else { self.presses.last_ms() + IDLE_MS })
     }
 

@@ -17,7 +17,7 @@ pub struct RuleForm {
     pub is_written: bool,
     pub text: Editor,
     pub scope: RuleScope,
-    pub standing: RuleStanding,
+    pub status: RuleStatus,
     /// The original draft.
     draft: String,
     /// The text whose check was requested and not received yet.
@@ -26,7 +26,7 @@ pub struct RuleForm {
 
 /// The state of the text.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum RuleStanding {
+pub enum RuleStatus {
     /// There is no text yet: the draft was requested.
     #[default]
     Drafting,
@@ -41,13 +41,13 @@ pub enum RuleStanding {
 impl RuleForm {
     /// Returns the text if it can be edited.
     pub fn editor_mut(&mut self) -> Option<&mut Editor> {
-        let is_busy = matches!(self.standing, RuleStanding::Drafting | RuleStanding::Saving(_));
+        let is_busy = matches!(self.status, RuleStatus::Drafting | RuleStatus::Saving(_));
         (self.is_written && !is_busy).then_some(&mut self.text)
     }
 
     /// Takes the widths.
     pub fn drafted(&mut self, widths: Vec<OfferedRule>) {
-        if self.standing == RuleStanding::Drafting {
+        if self.status == RuleStatus::Drafting {
             self.widths = widths;
             self.choose(0);
         }
@@ -59,12 +59,12 @@ impl RuleForm {
             self.chosen = at;
             self.text = Editor::plain(width.text.trim_end_matches('\n'));
             self.draft = self.text.text();
-            self.standing = standing(width.check.clone());
+            self.status = status(width.check.clone());
         }
     }
 
     pub fn is_saving(&self) -> bool {
-        matches!(self.standing, RuleStanding::Saving(_))
+        matches!(self.status, RuleStatus::Saving(_))
     }
 
     /// The keys that it has.
@@ -98,7 +98,7 @@ impl RuleForm {
     /// Handles a change of the text; returns it if a check is to be requested now.
     #[must_use]
     pub fn changed(&mut self) -> Option<String> {
-        self.standing = RuleStanding::Unchecked;
+        self.status = RuleStatus::Unchecked;
         self.ask()
     }
 
@@ -109,14 +109,14 @@ impl RuleForm {
             self.asked = None;
         }
         let is_it = self.text.text() == text;
-        match (&self.standing, is_it) {
-            (RuleStanding::Unchecked, false) => return self.ask(),
-            (RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_), true) => {
-                self.standing = standing(check);
+        match (&self.status, is_it) {
+            (RuleStatus::Unchecked, false) => return self.ask(),
+            (RuleStatus::Unchecked | RuleStatus::Good(_) | RuleStatus::Wrong(_), true) => {
+                self.status = status(check);
             }
-            (RuleStanding::Drafting | RuleStanding::Good(_) | RuleStanding::Wrong(_), false)
-            | (RuleStanding::Drafting, true)
-            | (RuleStanding::Saving(_), _) => {}
+            (RuleStatus::Drafting | RuleStatus::Good(_) | RuleStatus::Wrong(_), false)
+            | (RuleStatus::Drafting, true)
+            | (RuleStatus::Saving(_), _) => {}
         }
         None
     }
@@ -124,21 +124,21 @@ impl RuleForm {
     /// Takes why the text was not saved: it was good when it was sent, and is not any more. A text that was changed
     /// meanwhile is checked anew.
     pub fn not_saved(&mut self, why: String) {
-        if let RuleStanding::Saving(_) | RuleStanding::Good(_) = self.standing {
-            self.standing = RuleStanding::Wrong(why);
+        if let RuleStatus::Saving(_) | RuleStatus::Good(_) = self.status {
+            self.status = RuleStatus::Wrong(why);
         }
     }
 
     /// Takes that there is no draft.
     pub fn not_drafted(&mut self) {
-        if self.standing == RuleStanding::Drafting {
-            self.standing = RuleStanding::Wrong("no rule could be drafted".to_owned());
+        if self.status == RuleStatus::Drafting {
+            self.status = RuleStatus::Wrong("no rule could be drafted".to_owned());
         }
     }
 
     /// Whether its draft is still to be asked for, again after a failure.
     pub fn wants_draft(&self) -> bool {
-        self.widths.is_empty() && self.text.is_empty() && self.standing != RuleStanding::Drafting
+        self.widths.is_empty() && self.text.is_empty() && self.status != RuleStatus::Drafting
     }
 
     fn ask(&mut self) -> Option<String> {
@@ -164,16 +164,16 @@ impl RuleForm {
 
     /// Allows sending again after a failure or when the rule is left.
     pub fn unsave(&mut self) {
-        if let RuleStanding::Saving(past) = self.standing {
-            self.standing = RuleStanding::Good(past);
+        if let RuleStatus::Saving(past) = self.status {
+            self.status = RuleStatus::Good(past);
         }
     }
 }
 
-fn standing(check: RuleCheck) -> RuleStanding {
+fn status(check: RuleCheck) -> RuleStatus {
     match check.past {
-        Ok(past) => RuleStanding::Good(past),
-        Err(wrong) => RuleStanding::Wrong(wrong),
+        Ok(past) => RuleStatus::Good(past),
+        Err(wrong) => RuleStatus::Wrong(wrong),
     }
 }
 
@@ -218,22 +218,22 @@ mod tests {
         assert_eq!(write(&mut form, "c"), None, "one is out already");
         assert_eq!(write(&mut form, "d"), None);
         assert_eq!(form.checked("ab", good(2)).as_deref(), Some("abcd"), "only the latest");
-        assert_eq!(form.standing, RuleStanding::Unchecked);
+        assert_eq!(form.status, RuleStatus::Unchecked);
         assert_eq!(form.checked("abcd", good(3)), None);
-        assert_eq!(form.standing, RuleStanding::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
+        assert_eq!(form.status, RuleStatus::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
         assert_eq!(form.checked("of another card", good(4)), None);
-        assert_eq!(form.standing, RuleStanding::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
+        assert_eq!(form.status, RuleStatus::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
     }
 
     #[test]
     fn what_is_refused_can_be_written_again() {
         let mut form = drafted();
-        form.standing = RuleStanding::Saving(PastCalls::default());
+        form.status = RuleStatus::Saving(PastCalls::default());
         assert!(form.editor_mut().is_none());
         assert_eq!(form.checked("a", good(1)), None);
-        assert_eq!(form.standing, RuleStanding::Saving(PastCalls::default()), "a late word on it");
+        assert_eq!(form.status, RuleStatus::Saving(PastCalls::default()), "a late word on it");
         form.not_saved("the file is read-only".to_owned());
-        assert_eq!(form.standing, RuleStanding::Wrong("the file is read-only".to_owned()));
+        assert_eq!(form.status, RuleStatus::Wrong("the file is read-only".to_owned()));
         assert!(form.editor_mut().is_some());
     }
 }

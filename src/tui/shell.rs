@@ -52,12 +52,12 @@ mod hangup;
 mod host;
 mod input;
 mod links;
+mod notification;
 mod osc;
 mod screen;
 mod signals;
 mod terminal_input;
 mod watch;
-mod words;
 
 /// The least time between frames for streamed text.
 const FRAME: Duration = Duration::from_millis(33);
@@ -115,7 +115,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     if !screen::is_terminal() {
         return Err(TuiError::NoTerminal);
     }
-    let heard = SignalTable::listen()?;
+    let signals = SignalTable::listen()?;
     let (columns, rows) = screen::size()?;
     let setup = Setup {
         columns,
@@ -128,8 +128,8 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     let screen = Screen::enter(options.surroundings.is_modern(), options.mouse)?;
     let watch = PanicWatch::install(&screen);
     let out = FrameWriter::default();
-    let told = if options.surroundings.is_modern() { Links::Told } else { Links::Unreported };
-    let links = LinkTable::new(told);
+    let links = if options.surroundings.is_modern() { Links::Reported } else { Links::Unreported };
+    let links = LinkTable::new(links);
     let mut shell = Shell {
         terminal: canvas(&out, &links, columns, rows),
         out,
@@ -151,14 +151,14 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         started: Instant::now(),
         next_frame: NextFrame::Now,
         drawn: None,
-        sight: TerminalState::Present,
+        terminal_state: TerminalState::Present,
         outbox: VecDeque::new(),
         queries: OpenQueries::default(),
         sigcont_origin: SigcontOrigin::Unasked,
         ended_by: None,
     };
     let ended = match shell.draw() {
-        ShellControl::Continue => shell.live(link, heard).await,
+        ShellControl::Continue => shell.live(link, signals).await,
         ShellControl::Exit => Ok(()),
     };
     let signal = shell.ended_by.and_then(|signal| u8::try_from(signal.as_raw()).ok());
@@ -225,7 +225,7 @@ struct Shell {
     started: Instant,
     next_frame: NextFrame,
     drawn: Option<Instant>,
-    sight: TerminalState,
+    terminal_state: TerminalState,
     /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
     queries: OpenQueries,
@@ -235,47 +235,47 @@ struct Shell {
 }
 
 impl Shell {
-    async fn live(&mut self, link: TuiLink, heard: SignalTable) -> Result<(), TuiError> {
+    async fn live(&mut self, link: TuiLink, signals: SignalTable) -> Result<(), TuiError> {
         self.input.open();
         self.ask_background();
         let line = Line::open();
-        let ended = self.listen(link, heard, &line).await;
+        let ended = self.listen(link, signals, &line).await;
         if let Some(outside) = self.outside.take() {
             outside.end().await;
         }
         // A lost terminal sends no answer.
-        if self.sight == TerminalState::Present {
+        if self.terminal_state == TerminalState::Present {
             self.input.settle().await;
         }
         ended
     }
 
-    async fn listen(&mut self, link: TuiLink, mut heard: SignalTable, line: &Line) -> Result<(), TuiError> {
+    async fn listen(&mut self, link: TuiLink, mut signals: SignalTable, line: &Line) -> Result<(), TuiError> {
         let TuiLink { mut updates, asks } = link;
         loop {
             let wake = self.wake();
             let mut control = ShellControl::Continue;
             tokio::select! {
                 biased;
-                signal = SignalTable::either(&mut heard.terms) => {
+                signal = SignalTable::either(&mut signals.terms) => {
                     self.ended_by.get_or_insert(signal);
                     control = self.take(Input::Hangup, NextFrame::Now);
                 }
-                signal = SignalTable::either(&mut heard.keys) => control = self.told_to_end(signal),
-                () = line.lost(), if self.sight != TerminalState::Gone => control = self.lost(),
-                _ = heard.stop.recv() => control = self.suspend(),
-                _ = heard.cont.recv() => control = self.resumed(),
-                _ = heard.resized.recv() => control = self.resized(),
+                signal = SignalTable::either(&mut signals.keys) => control = self.told_to_end(signal),
+                () = line.lost(), if self.terminal_state != TerminalState::Gone => control = self.lost(),
+                _ = signals.stop.recv() => control = self.suspend(),
+                _ = signals.cont.recv() => control = self.resumed(),
+                _ = signals.resized.recv() => control = self.resized(),
                 ended = external_editor::ended(&mut self.outside), if self.outside.is_some() => control = self.came_back(ended),
                 // A lost terminal would report its loss without end.
-                said = self.input.next(self.model.mouse), if self.sight == TerminalState::Present => control = self.heard(said),
+                said = self.input.next(self.model.mouse), if self.terminal_state == TerminalState::Present => control = self.on_input(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => if let Some(ask) = self.outbox.pop_front() { permit.send(ask); },
                     Err(_) => return self.abandoned(),
                 },
                 // Between frames updates stay in the queue, so that a fast model does not wake this task for
                 // each chunk.
-                update = updates.recv(), if self.next_frame == NextFrame::No || self.sight != TerminalState::Present => {
+                update = updates.recv(), if self.next_frame == NextFrame::No || self.terminal_state != TerminalState::Present => {
                     let Some(update) = update else { return self.abandoned() };
                     control = self.take_updates(update, &mut updates);
                 }
@@ -371,7 +371,7 @@ impl Shell {
         }
     }
 
-    fn heard(&mut self, said: TerminalEvent) -> ShellControl {
+    fn on_input(&mut self, said: TerminalEvent) -> ShellControl {
         match said {
             TerminalEvent::Input(input) => self.take(input, NextFrame::Now),
             TerminalEvent::Background(background) => {
@@ -389,7 +389,7 @@ impl Shell {
     fn resized(&mut self) -> ShellControl {
         let known = (self.model.columns, self.model.rows);
         let (columns, rows) = screen::size().unwrap_or(known);
-        if self.sight != TerminalState::Present || (columns, rows) == known {
+        if self.terminal_state != TerminalState::Present || (columns, rows) == known {
             return ShellControl::Continue;
         }
         self.take(Input::Resize { columns, rows }, NextFrame::Now)
@@ -399,7 +399,7 @@ impl Shell {
     fn told_to_end(&mut self, signal: Signal) -> ShellControl {
         // A signal meant for the editor may arrive shortly after the editor ended.
         let late = self.back_since.is_some_and(|back| back.elapsed() < LATE);
-        match self.sight {
+        match self.terminal_state {
             TerminalState::Away => ShellControl::Continue,
             TerminalState::Present if late => ShellControl::Continue,
             TerminalState::Present | TerminalState::Gone => {
@@ -411,7 +411,7 @@ impl Shell {
 
     /// Handles the loss of the terminal: stops drawing and reading, and reports a hangup to the session.
     fn lost(&mut self) -> ShellControl {
-        self.sight = TerminalState::Gone;
+        self.terminal_state = TerminalState::Gone;
         self.ended_by.get_or_insert(Signal::HUP);
         self.take(Input::Hangup, NextFrame::No)
     }
@@ -428,7 +428,7 @@ impl Shell {
     /// saved.
     fn draw(&mut self) -> ShellControl {
         self.next_frame = NextFrame::No;
-        if self.sight != TerminalState::Present {
+        if self.terminal_state != TerminalState::Present {
             return ShellControl::Continue;
         }
         if self.links.is_full() {
@@ -461,7 +461,7 @@ impl Shell {
 
     /// Sets the window title with the frame, if it changed.
     fn name_window(&mut self) -> io::Result<()> {
-        let title = words::title(&self.model);
+        let title = notification::title(&self.model);
         if self.titled.as_ref() == Some(&title) || !self.options.surroundings.is_modern() {
             return Ok(());
         }

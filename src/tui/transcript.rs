@@ -253,7 +253,7 @@ impl Transcript {
         }
     }
 
-    /// Scrolls to what the notice tells of, in a pane of `rows` rows.
+    /// Scrolls to the content that the notice announces, in a pane of `rows` rows.
     pub fn to_new(&mut self, context: &RenderContext, rows: usize) {
         if let (Scroll::Follow, 1.., Some((at, _))) = (self.scroll, self.grown, self.part) {
             let lines = self.lines_of(at, context);

@@ -1,4 +1,4 @@
-//! The files of custom commands: the user's own beside the settings, and those of a trusted project. Blocking.
+//! The files of custom commands: the user's own, next to the settings, and those of a trusted project. Blocking.
 
 use super::trust::{TrustedTexts, is_command};
 use super::world::World;

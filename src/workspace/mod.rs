@@ -9,9 +9,9 @@ mod memory;
 mod permissions;
 mod project_memories;
 mod prompts;
+mod reported;
 pub mod rules;
 mod servers;
-mod told;
 pub mod trust;
 mod world;
 

@@ -12,8 +12,8 @@ use tokio::sync::{mpsc, watch};
 use super::World;
 use super::hooks::HookFiles;
 use super::project_memories::TrustedProjects;
+use super::reported::is_new;
 use super::rules::{RuleBook, counting};
-use super::told::is_new;
 use super::trust::{GatedContents, TOLD, TrustChange, TrustError, has_belongings, trustable, write_trust};
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
@@ -164,7 +164,7 @@ impl Permissions {
     }
 
     async fn keep(&self, folder: &Path, policy: &watch::Sender<Policy>, order: &ReadOrder) -> Infallible {
-        let mut wakeups = self.store.wakeups();
+        let mut listener = self.store.change_listener();
         loop {
             let next = policy.borrow().rules.next_expiry();
             let wait = next.map_or(LONGEST_WAIT, |end| {
@@ -172,7 +172,7 @@ impl Permissions {
                 left.clamp(Duration::from_secs(1), LONGEST_WAIT)
             });
             tokio::select! {
-                () = wakeups.changed() => {}
+                () = listener.changed() => {}
                 () = tokio::time::sleep(wait) => {}
             }
             self.read_again(folder, policy, order).await;
@@ -207,11 +207,11 @@ impl Permissions {
             return None;
         }
         let (world, folder) = (self.world.clone(), folder.to_owned());
-        let told = self.data_dir.join(TOLD);
+        let list = self.data_dir.join(TOLD);
         let notice = tokio::task::spawn_blocking(move || {
             let found = GatedContents::of(&folder, &world);
-            let news = !found.is_empty() && is_new(&told, &folder, &found.fingerprint());
-            let words = found.in_words();
+            let news = !found.is_empty() && is_new(&list, &folder, &found.fingerprint());
+            let words = found.description();
             news.then(|| {
                 format!(
                     "This folder has its own {words}, ignored because you do not trust it. \

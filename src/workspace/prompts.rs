@@ -1,4 +1,4 @@
-//! The prompt book of a session, read from files: the user's own texts beside the settings, and those of a trusted project.
+//! The prompt book of a session, read from files: the user's own texts, next to the settings, and those of a trusted project.
 //! A file that cannot be used is reported once, and the built-in text is used in its place.
 
 use std::collections::BTreeSet;
@@ -26,14 +26,14 @@ pub struct Prompts {
     /// The folder of the user's settings; `None` without a home folder.
     config: Option<PathBuf>,
     personality: Mutex<String>,
-    told: Mutex<BTreeSet<String>>,
+    reported: Mutex<BTreeSet<String>>,
     news: Mutex<Vec<String>>,
 }
 
 impl Prompts {
     pub fn new(world: &World, settings: &Settings) -> Self {
         let personality = Mutex::new(settings.personality.clone());
-        Self { config: world.config_dir(), personality, told: Mutex::default(), news: Mutex::default() }
+        Self { config: world.config_dir(), personality, reported: Mutex::default(), news: Mutex::default() }
     }
 
     /// Returns the personality in use: the one that is set, or the default if there is none of that name. Blocking.
@@ -97,9 +97,9 @@ impl Prompts {
             knowledge: self.knowledge(folder, &contents, &mut problems),
             instructions: instructions(folder, &contents, &mut problems),
         };
-        let mut told = self.told.lock();
+        let mut reported = self.reported.lock();
         let problems = problems.iter().map(|problem| sanitize_line(problem).into_owned());
-        self.news.lock().extend(problems.filter(|problem| told.insert(problem.clone())));
+        self.news.lock().extend(problems.filter(|problem| reported.insert(problem.clone())));
         Arc::new(book)
     }
 

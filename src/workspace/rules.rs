@@ -1,4 +1,4 @@
-//! The files of rules: the user's own beside their settings, and the project's if its folder is trusted.
+//! The files of rules: the user's own, next to the settings, and the project's if its folder is trusted.
 //!
 //! They are checked whenever the user enters something or another process signals a change; an unchanged file
 //! costs only a check of its stamp. A file with a mistake keeps its last good rules, also across a restart,
@@ -32,7 +32,7 @@ use crate::store::Store;
 /// Bytes that are read of a file; one more than rules may have, so that a longer file is detected.
 const READ: u64 = (1 << 20) + 1;
 /// Maximum number of mistakes reported at once.
-const TOLD: usize = 5;
+const MOST_PROBLEMS: usize = 5;
 /// The project's rules, below its folder.
 const PROJECT_FILE: &str = PROJECT_FILES[1];
 /// The files of rules, with their last good content.
@@ -144,7 +144,7 @@ impl RuleBook {
             Some(known) if known.stamp == stamp => known,
             before => {
                 let known = self.read_file(path, source, stamp, before);
-                state.news.extend(told(path, &known.problems));
+                state.news.extend(problem_notice(path, &known.problems));
                 known
             }
         };
@@ -239,13 +239,14 @@ fn stamp(path: &Path) -> Stamp {
 }
 
 /// Returns the message to the user about a file with mistakes.
-fn told(path: &Path, problems: &[RuleProblem]) -> Option<String> {
+fn problem_notice(path: &Path, problems: &[RuleProblem]) -> Option<String> {
     if problems.is_empty() {
         return None;
     }
-    let mut lines: Vec<String> = problems.iter().take(TOLD).map(|problem| format!("- {problem}")).collect();
-    if problems.len() > TOLD {
-        lines.push(format!("- and {} more; `co rules check` lists them", problems.len() - TOLD));
+    let mut lines: Vec<String> =
+        problems.iter().take(MOST_PROBLEMS).map(|problem| format!("- {problem}")).collect();
+    if problems.len() > MOST_PROBLEMS {
+        lines.push(format!("- and {} more; `co rules check` lists them", problems.len() - MOST_PROBLEMS));
     }
     Some(format!(
         "The rules in {} have an error. Until it is fixed, the last valid ones apply and everything asks.\n\n{}",

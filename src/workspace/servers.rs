@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::told::is_new;
+use super::reported::is_new;
 use super::world::World;
 use crate::command::code;
 use crate::config::{
@@ -13,12 +13,12 @@ use crate::config::{
     ServerScope, ServerSettings, ServerTransport, Settings, Source, filled_in, project_servers, read_bounded,
 };
 use crate::hook::trust::{ContentHash, ContentState, PathRoots, ProgramError, TrustedContents};
-use crate::tool::mcp::shown;
+use crate::tool::mcp::server_address;
 
 /// The setting of the user's own servers. Its variable replaces all servers.
 const SECTION: &str = "mcp_servers";
 
-/// The folders whose servers were told of, in the data folder.
+/// The list of folders whose servers were reported, in the data folder.
 const TOLD: &str = "told_servers.json";
 
 /// The trusted contents, in the data folder.
@@ -97,7 +97,7 @@ fn read(file: &Path) -> Result<ProjectServers, String> {
 pub(super) fn servers_of(folder: &Path) -> Result<Vec<(String, String)>, String> {
     let found = read(&folder.join(PROJECT_SERVERS)).map_err(|why| format!("{PROJECT_SERVERS}: {why}"))?;
     let place = |server: Result<ServerSettings, String>| {
-        server.map_or_else(|why| format!("ignored: {why}"), |settings| shown(&settings))
+        server.map_or_else(|why| format!("ignored: {why}"), |settings| server_address(&settings))
     };
     Ok(found.into_iter().map(|(name, server)| (name, place(server))).collect())
 }
@@ -151,8 +151,8 @@ pub fn held_notice(world: &World, settings: &Settings) -> Option<String> {
     });
     let (names, contents): (Vec<String>, Vec<&str>) =
         held.map(|(name, content)| (code(name), content.as_str())).unzip();
-    let told = settings.data_dir.join(TOLD);
-    let is_news = !names.is_empty() && is_new(&told, &world.workspace, &contents.join(" "));
+    let list = settings.data_dir.join(TOLD);
+    let is_news = !names.is_empty() && is_new(&list, &world.workspace, &contents.join(" "));
     is_news.then(|| {
         format!(
             "This project wants to use tool servers that you did not agree to: {}. `/mcp` or `co mcp enable NAME` shows \

@@ -150,7 +150,7 @@ impl GatedContents {
     }
 
     /// Returns a short description in Markdown.
-    pub fn in_words(&self) -> String {
+    pub fn description(&self) -> String {
         match self.parts().split_last() {
             None => "nothing that needs trust".to_owned(),
             Some((last, [])) => last.clone(),

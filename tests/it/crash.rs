@@ -1,6 +1,6 @@
 //! `kill -9` at random moments: nothing is lost, nothing runs twice, everything can be read, no call dangles.
 //!
-//! Beside `kills`, which kills at named points, this kills anywhere: headless turns, resumes, the full screen, lists of
+//! Besides `crash_points`, which kills at named points, this kills anywhere: headless turns, resumes, the full screen, lists of
 //! requests, `co approvals` itself, compactions, imports, titles, copies, migrations, and all of them again while they recover. `scripts/crash 500` takes as many as asked;
 //! the tests take a few. The model is a server that answers by what the request holds, so that a request may be repeated,
 //! and that refuses a history in which a call is not answered once and in order.
@@ -22,7 +22,7 @@ use crate::co::Co;
 use crate::crash_points::processes::marked;
 use crate::tui::terminal::{Launch, Terminal};
 
-/// Kills where nobody says how many.
+/// The default number of kills.
 const FEW: u64 = 10;
 
 /// Commands of one turn: two in the first reply, one in the second.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 
 use crate::co::{Co, Service, Wire};
-use crate::end_to_end::kit::{USUAL, each, ended, heard, on_terminal, run, run_through, say};
+use crate::end_to_end::kit::{USUAL, each, ended, on_terminal, run, run_through, say, sent_lines};
 use crate::skip::skipped;
 
 /// The backends, as the columns of the table.
@@ -281,10 +281,10 @@ fn misbehaving_commands_end_with_a_clear_report() {
             let co = co.file(".config/co/rules.toml", rule);
             let began = std::time::Instant::now();
             let ran = run(&co, &["-p", "go"]);
-            let heard = heard(&service, 2).join("\n");
+            let sent = sent_lines(&service, 2).join("\n");
             assert!(
-                report.split('|').any(|report| heard.contains(report)) && !heard.contains("the key"),
-                "{backend} `{command}`: {heard} {ran:?}"
+                report.split('|').any(|report| sent.contains(report)) && !sent.contains("the key"),
+                "{backend} `{command}`: {sent} {ran:?}"
             );
             assert!(began.elapsed().as_secs() < 30, "{backend} `{command}`");
         }
@@ -398,8 +398,8 @@ fn a_docker_that_cannot_be_used_makes_commands_fail_and_says_why() {
         }
         let ran = run(&co, &["-p", "go"]);
         assert_eq!(ran.code, Some(0), "{name}={value}: {ran:?}");
-        let heard = heard(&service, 2).join("\n");
-        assert!(heard.contains(why), "{name}={value}: {heard}");
+        let sent = sent_lines(&service, 2).join("\n");
+        assert!(sent.contains(why), "{name}={value}: {sent}");
         assert!(!co.workspace().join("made").exists(), "{name}={value}: it ran nevertheless");
     }
 }
@@ -524,9 +524,9 @@ fn a_kernel_without_landlock_gives_no_sandbox_and_says_so() {
         let doctor = run_through(&co, script, &["doctor"], "");
         assert!(doctor.out.contains(why), "{backend}: {doctor:?}");
         let ran = run_through(&co, script, &["-p", "go", "--output", "json"], "");
-        let heard = heard(&service, 2).join("\n");
+        let sent = sent_lines(&service, 2).join("\n");
         let is_auto = backend == "auto";
-        assert_eq!(heard.contains(why), !is_auto, "{backend}: {heard} {ran:?}");
+        assert_eq!(sent.contains(why), !is_auto, "{backend}: {sent} {ran:?}");
         // The person's own rule allows it where no sandbox was asked for.
         assert_eq!(co.workspace().join("made").exists(), is_auto, "{backend}");
     }
@@ -554,7 +554,7 @@ fn a_command_makes_no_repository_beside_another_one() {
         let co = in_backend(Co::new().with(&service, Wire::Anthropic), backend);
         let co = co.file("work/a.sh", "echo begun; sleep 20").file("work/b.sh", script);
         assert_eq!(run(&co, &["-p", "go", "--mode", "auto"]).code, Some(0));
-        assert!(heard(&service, 3).join("\n").contains("task 1: running"), "{backend}");
+        assert!(sent_lines(&service, 3).join("\n").contains("task 1: running"), "{backend}");
         for made in [".git", ".co"] {
             assert!(!co.workspace().join(made).exists(), "{backend}: {made} was made, or stayed");
         }
@@ -581,7 +581,7 @@ fn a_process_does_not_end_before_its_containers_are_removed() {
     drop(closed);
     assert!(waits, "it ended before");
     assert_eq!(ended(&co, child).code, Some(0));
-    assert!(heard(&service, 2).join("\n").contains("task 1"));
+    assert!(sent_lines(&service, 2).join("\n").contains("task 1"));
     for made in [".git", ".co"] {
         assert!(!co.workspace().join(made).exists(), "{made} stayed");
     }

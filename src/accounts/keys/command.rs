@@ -25,7 +25,7 @@ const REST: Duration = Duration::from_millis(200);
 const LONGEST: u64 = 16 * 1024;
 
 /// Width of the reported part of standard error, in cells.
-const TOLD: usize = 300;
+const LONGEST_OUTPUT: usize = 300;
 
 /// Why there is no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,16 +34,16 @@ pub enum KeyCommandError {
     Missing { variable: String },
     #[error("the key command could not be started: {reason}")]
     Start { reason: String },
-    #[error("the key command failed with {how}{}", said(told))]
-    Failed { how: String, told: String },
+    #[error("the key command failed with {how}{}", said(output))]
+    Failed { how: String, output: String },
     #[error("the key command did not finish within {}; run it in a shell to see what it is waiting for", duration(*patience))]
     TimedOut { patience: Duration },
     #[error("the key command did not print a key: it must print only the key, on one line")]
     NoKey,
 }
 
-fn said(told: &str) -> String {
-    if told.is_empty() { String::new() } else { format!(": {told}") }
+fn said(output: &str) -> String {
+    if output.is_empty() { String::new() } else { format!(": {output}") }
 }
 
 /// Runs a command to its end; returns the key that it printed.
@@ -54,18 +54,18 @@ pub(super) async fn run(script: &str, patience: Duration) -> Result<Secret, KeyC
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| KeyCommandError::Start { reason: error.to_string() })?;
     let group = Group::of(&child);
-    let (mut printed, mut told) = (Vec::new(), Vec::new());
+    let (mut printed, mut output) = (Vec::new(), Vec::new());
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let ended = {
-        let both = async { tokio::join!(read(out, &mut printed), read(err, &mut told)) };
+        let both = async { tokio::join!(read(out, &mut printed), read(err, &mut output)) };
         tokio::time::timeout(patience, ended(&mut child, both)).await
     };
     let Ok(status) = ended else { return Err(KeyCommandError::TimedOut { patience }) };
     group.ended();
     let status = status.map_err(|error| KeyCommandError::Start { reason: error.to_string() })?;
     if !status.success() {
-        let told = one_line_summary(&sanitize(&String::from_utf8_lossy(&told)), TOLD);
-        return Err(KeyCommandError::Failed { how: status.to_string(), told });
+        let output = one_line_summary(&sanitize(&String::from_utf8_lossy(&output)), LONGEST_OUTPUT);
+        return Err(KeyCommandError::Failed { how: status.to_string(), output });
     }
     let key = String::from_utf8(printed).map_err(|_| KeyCommandError::NoKey)?;
     let key = key.trim();
@@ -140,9 +140,9 @@ mod tests {
             match (got, expected) {
                 (Ok(key), Ok(expected)) => assert_eq!(key.expose(), expected),
                 (Err(error), Err(expected)) => {
-                    let told = error.to_string();
-                    assert!(told.contains(expected) && !told.contains("hunter2"), "{script}: {told}");
-                    assert!(!told.contains('\u{1b}'), "{told:?}");
+                    let output = error.to_string();
+                    assert!(output.contains(expected) && !output.contains("hunter2"), "{script}: {output}");
+                    assert!(!output.contains('\u{1b}'), "{output:?}");
                 }
                 (got, expected) => panic!("{script}: {:?} for {expected:?}", got.err()),
             }
@@ -166,7 +166,7 @@ mod tests {
         let pipe = dir.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let script = format!("exec 3>{}; echo begun >&3; sleep 20 & sleep 20", pipe.display());
-        let (begun, heard) = tokio::sync::oneshot::channel();
+        let (begun, started) = tokio::sync::oneshot::channel();
         let ended = tokio::task::spawn_blocking(move || {
             use std::io::{BufRead as _, BufReader};
             let mut lines = BufReader::new(std::fs::File::open(pipe).unwrap()).lines();
@@ -175,7 +175,7 @@ mod tests {
         });
         tokio::select! {
             _ = run(&script, PATIENCE) => panic!("it was to be dropped"),
-            word = heard => assert_eq!(word.unwrap(), "begun"),
+            word = started => assert_eq!(word.unwrap(), "begun"),
         }
         tokio::time::timeout(Duration::from_secs(10), ended).await.expect("all ended").unwrap();
     }

@@ -211,8 +211,8 @@ mod tests {
             [(file.path(), 0o600, 0o640), (file.path(), 0o600, 0o604), (file.folder(), 0o700, 0o755)]
         {
             fs::set_permissions(path, Permissions::from_mode(wide)).unwrap();
-            let told = file.read().err().unwrap().to_string();
-            assert!(told.contains("chmod") && !told.contains("hunter2"), "{told}");
+            let message = file.read().err().unwrap().to_string();
+            assert!(message.contains("chmod") && !message.contains("hunter2"), "{message}");
             assert!(file.put("x", &key("y")).is_err());
             fs::set_permissions(path, Permissions::from_mode(narrow)).unwrap();
         }

@@ -20,14 +20,14 @@ impl Models {
         let Ok(service) = self.named(&provider) else { return };
         let context = self.context();
         let settings = &context.settings;
-        let told = offers::told(&service, &model, settings).await;
-        if told == Profile::default() {
+        let reported = offers::reported_profile(&service, &model, settings).await;
+        if reported == Profile::default() {
             return;
         }
-        let mut all = self.told.lock();
-        all.insert((provider.clone(), model.clone()), told);
+        let mut all = self.reported.lock();
+        all.insert((provider.clone(), model.clone()), reported);
         drop(all);
-        let profile = profiles::profile(&service, &model, settings, told);
+        let profile = profiles::profile(&service, &model, settings, reported);
         let is_it = |choice: &ModelChoice| choice.provider == provider && choice.model == model;
         // The user may have switched meanwhile. Watchers are not notified: the choice is the same.
         self.choice.send_if_modified(|choice| {
@@ -46,8 +46,8 @@ impl Models {
     }
 
     /// Returns what was learned about a model.
-    pub(super) fn told(&self, provider: &str, model: &str) -> Profile {
-        let all = self.told.lock();
+    pub(super) fn reported_profile(&self, provider: &str, model: &str) -> Profile {
+        let all = self.reported.lock();
         all.get(&(provider.to_owned(), model.to_owned())).copied().unwrap_or_default()
     }
 }
@@ -74,12 +74,12 @@ mod tests {
         };
         settings.endpoint.base_url = Some(server.chat_url());
         let models = Models::choose(&settings, Arc::new(SystemClock), Pace::Instant).unwrap();
-        let mut heard = models.choices();
+        let mut watched = models.choices();
         assert_eq!(models.current().context_tokens, None);
         models.learn().await;
         assert_eq!(models.current().context_tokens, Some(32_768));
-        assert!(!heard.has_changed().unwrap(), "it is the same choice");
-        heard.mark_unchanged();
+        assert!(!watched.has_changed().unwrap(), "it is the same choice");
+        watched.mark_unchanged();
         let active = Arc::clone(&models.active().borrow());
         assert_eq!((active.profile.window, active.max_output_tokens), (Some(32_768), Some(500)));
         assert_eq!(models.lines(&[])[0].note, "33k");

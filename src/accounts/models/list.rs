@@ -49,8 +49,8 @@ impl Models {
             for model in models {
                 let name = format!("{}/{model}", service.name());
                 if lines.iter().all(|line| line.name != name) {
-                    let told = self.told(service.name(), &model);
-                    let known = profiles::profile(&service, &model, &context.settings, told);
+                    let reported = self.reported_profile(service.name(), &model);
+                    let known = profiles::profile(&service, &model, &context.settings, reported);
                     lines.push(ModelLine { name, note: noted(note.clone(), &known), current: false });
                 }
             }
@@ -85,21 +85,24 @@ impl Models {
         models
     }
 
-    /// Asks every service for its list, all at once. `told` gets the failures so far and the number of services that
+    /// Asks every service for its list, all at once. `report` gets the failures so far and the number of services that
     /// have not answered yet: first before any answer, then after each.
-    pub async fn ask_lists(&self, told: impl Fn(Vec<String>, usize) -> BoxFuture<'static, ()> + Send + Sync) {
+    pub async fn ask_lists(
+        &self,
+        report: impl Fn(Vec<String>, usize) -> BoxFuture<'static, ()> + Send + Sync,
+    ) {
         self.search().await;
         let ready = self.ready();
         let targets = ready.iter().filter_map(Service::target);
         let asked = targets.map(|target| async move { (target, self.ask_list(target).await) });
         let mut asked: FuturesUnordered<_> = asked.collect();
         let mut failed = Vec::new();
-        told(failed.clone(), asked.len()).await;
+        report(failed.clone(), asked.len()).await;
         while let Some((target, answer)) = asked.next().await {
             if let Err(error) = answer {
-                failed.push(format!("{}: {}", target.name, error.told()));
+                failed.push(format!("{}: {}", target.name, error.describe()));
             }
-            told(failed.clone(), asked.len()).await;
+            report(failed.clone(), asked.len()).await;
         }
     }
 
@@ -108,8 +111,8 @@ impl Models {
         let context = self.context();
         let listed = offers::listed(target, &context.settings, &context.keys).await?;
         let names: Vec<String> = listed.iter().map(|one| one.name.clone()).collect();
-        let mut told = self.told.lock();
-        told.extend(listed.into_iter().map(|one| ((target.name.clone(), one.name), one.told)));
+        let mut reported = self.reported.lock();
+        reported.extend(listed.into_iter().map(|one| ((target.name.clone(), one.name), one.profile)));
         self.listed.lock().insert(target.name.clone(), names.clone());
         Ok(names)
     }

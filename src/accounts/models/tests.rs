@@ -249,9 +249,9 @@ fn a_key_in_the_open_is_warned_about() {
         ("https://models.example/v1", true, false),
         ("http://127.0.0.1:9/v1", true, false),
     ] {
-        let told = warning(url, with_key);
-        assert_eq!(told.is_some(), warned, "{url}");
-        assert!(told.is_none_or(|told| told.contains("unencrypted") && !told.contains("hunter2")));
+        let text = warning(url, with_key);
+        assert_eq!(text.is_some(), warned, "{url}");
+        assert!(text.is_none_or(|text| text.contains("unencrypted") && !text.contains("hunter2")));
     }
 }
 
@@ -497,15 +497,15 @@ async fn lists_come_in_beside_what_is_known() {
         models.lines(&used).into_iter().map(|line| line.name).collect::<Vec<_>>()
     };
     assert_eq!(names(&[]), ["vllm/mine", "offline/tour"]);
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = |failed: Vec<String>, pending| {
-        heard.lock().push((failed.len(), pending));
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let report = |failed: Vec<String>, pending| {
+        reports.lock().push((failed.len(), pending));
         let ready: futures::future::BoxFuture<'static, ()> = Box::pin(std::future::ready(()));
         ready
     };
-    models.ask_lists(told).await;
-    let heard = heard.lock().clone();
-    assert_eq!((heard.first(), heard.last()), (Some(&(0, 2)), Some(&(1, 0))), "{heard:?}");
+    models.ask_lists(report).await;
+    let reports = reports.lock().clone();
+    assert_eq!((reports.first(), reports.last()), (Some(&(0, 2)), Some(&(1, 0))), "{reports:?}");
     assert_eq!(names(&[]), ["vllm/mine", "vllm/qwen", "offline/tour"]);
     assert_eq!(names(&["offline/tour", "gone/x"]), ["vllm/mine", "offline/tour", "vllm/qwen"], "used before");
     let used = ["vllm/old", "vllm/qwen-2026-01-31", "offline/tour"];

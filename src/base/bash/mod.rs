@@ -17,9 +17,9 @@ use crate::stdx::text::{sanitize_line, truncate};
 
 mod flags;
 mod lexer;
-mod look;
 mod notes;
 mod programs;
+mod read_only;
 mod reading;
 mod segments;
 mod special;
@@ -58,9 +58,9 @@ pub struct Invocation {
 /// The classification of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Class {
-    /// It reads and prints, and does nothing else.
-    LooksOnly,
-    /// It may do anything. `because` tells the user why it is not known to be read-only.
+    /// It only reads and prints.
+    ReadOnly,
+    /// It may do anything. `because` is the reason, for the user.
     Unknown { because: String },
 }
 
@@ -74,20 +74,20 @@ pub fn invocations(script: &str) -> Option<Vec<Invocation>> {
 
 /// Classifies a command line as read-only or unknown.
 pub fn classify(script: &str) -> Class {
-    match look::script(script) {
-        Ok(()) => Class::LooksOnly,
+    match read_only::script(script) {
+        Ok(()) => Class::ReadOnly,
         Err(because) => Class::Unknown { because: truncate(&sanitize_line(&because), REASON_WIDTH) },
     }
 }
 
-/// Whether a command line is read-only in a sandbox that holds it from writing and from the network. There, programs that
-/// a repository's settings name do no harm.
-pub fn reads_if_held(script: &str) -> bool {
-    look::held_script(script).is_ok()
+/// Whether a command line is read-only in a sandbox that denies it writing and the network. There, the programs that a
+/// repository's settings name are harmless.
+pub fn is_read_only_if_confined(script: &str) -> bool {
+    read_only::confined_script(script).is_ok()
 }
 
-pub use self::look::{has_known_words, subcommand};
 pub use self::programs::reading_subcommands;
+pub use self::read_only::{has_known_words, subcommand};
 pub use self::segments::{Segment, segments};
 pub use self::wrap::{is_interpreter, is_keyword, is_shell, runs_others};
 

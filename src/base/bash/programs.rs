@@ -33,7 +33,7 @@ impl ProgramEffect {
     /// The prefixes of a row's operands.
     const WORDS: [(&'static str, Self); 2] = [("by settings, ", Self::RunsSettings), ("acts, ", Self::Acts)];
 
-    fn told(operands: &'static str) -> (Self, &'static str) {
+    fn parse(operands: &'static str) -> (Self, &'static str) {
         let marked = |(word, effect): &(&str, Self)| Some((*effect, operands.strip_prefix(word)?));
         Self::WORDS.iter().find_map(marked).unwrap_or((Self::Reads, operands))
     }
@@ -65,14 +65,14 @@ pub fn program(name: &str) -> Option<Program> {
     let &(operands, flags) = ROWS.get(name)?;
     let mut all = Vec::new();
     spread(flags, 0, &mut all);
-    let (effect, operands) = ProgramEffect::told(operands);
+    let (effect, operands) = ProgramEffect::parse(operands);
     Some(Program { effect, flags: all, operands: Operands::named(operands)? })
 }
 
 /// Returns the subcommands of a program that are known to only read, e.g. `log` and `stash list` of `git`.
 pub fn reading_subcommands(program: &str) -> Vec<&'static str> {
     rows()
-        .filter(|(_, operands, _)| ProgramEffect::told(operands).0 != ProgramEffect::Acts)
+        .filter(|(_, operands, _)| ProgramEffect::parse(operands).0 != ProgramEffect::Acts)
         .flat_map(|(names, ..)| names.split(", "))
         .filter_map(|name| name.strip_prefix(program)?.strip_prefix(' '))
         .filter(|name| !name.starts_with('-'))

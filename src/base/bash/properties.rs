@@ -26,7 +26,7 @@ fn safe_commands() -> Vec<String> {
 }
 
 fn is_safe(script: &str) -> bool {
-    classify(script) == Class::LooksOnly
+    classify(script) == Class::ReadOnly
 }
 
 /// Ways to disguise a command: `{}` is the command, `{q}` the command quoted for a shell once more, `{qq}`
@@ -203,7 +203,7 @@ fn long_and_deep_scripts_end_soon() {
         let known = invocations(&script).is_some();
         let head: String = script.chars().take(12).collect();
         assert!(start.elapsed() < Duration::from_secs(5), "{head}: {:?}", start.elapsed());
-        assert!(class != Class::LooksOnly || known, "{head}");
+        assert!(class != Class::ReadOnly || known, "{head}");
         if let Class::Unknown { because } = class {
             assert!(because.len() < 1_000 && !because.is_empty(), "{because}");
         }

@@ -1,7 +1,7 @@
 //! Compares both readings of a script: it is understood if they find the same words in the same commands.
 
 use super::lexer::{self, SimpleCommand, Word};
-use super::tree::{self, Grammar, Places};
+use super::tree::{self, Grammar, WordPositions};
 use crate::stdx::text::sanitize;
 
 /// The maximum length of a script to read, in bytes: a length that a user can still review.
@@ -42,12 +42,12 @@ pub fn read(script: &str) -> Result<ParsedScript, &'static str> {
     Ok(ParsedScript { commands, beyond })
 }
 
-fn start(places: &Places) -> Option<usize> {
+fn start(places: &WordPositions) -> Option<usize> {
     let all = places.assigns.iter().chain(&places.words).chain(&places.targets);
     all.map(|range| range.start).min()
 }
 
-fn agree(simple: &SimpleCommand, places: &mut Places) -> bool {
+fn agree(simple: &SimpleCommand, places: &mut WordPositions) -> bool {
     let words = || simple.words.iter().map(|word| word.span.clone());
     // The grammar lists words after redirections last.
     places.words.sort_by_key(|range| range.start);

@@ -47,7 +47,7 @@ fn every_command_of_the_table_has_its_verdict() {
     let mut wrong = Vec::new();
     for row in &rows {
         match (classify(&row.script), row.because) {
-            (Class::LooksOnly, None) => {}
+            (Class::ReadOnly, None) => {}
             (Class::Unknown { because }, Some(part)) if because.contains(part) => {}
             (class, _) => wrong.push(format!("{:?}: {class:?}", row.script)),
         }

@@ -14,7 +14,7 @@ const MAX_STEPS: usize = 2_000;
 
 /// The positions of the words of one simple command.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct WordPositions {
     pub assigns: Vec<Range<usize>>,
     pub words: Vec<Range<usize>>,
     /// Targets of redirections.
@@ -26,7 +26,7 @@ pub struct Places {
 /// The grammar's result.
 #[derive(Debug, Default)]
 pub struct Grammar {
-    pub commands: Vec<Places>,
+    pub commands: Vec<WordPositions>,
     /// The first construct that is understood and goes beyond plain commands, described in words.
     pub beyond: Option<&'static str>,
 }
@@ -186,7 +186,7 @@ impl Reader<'_> {
     }
 
     fn command(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
-        let mut places = Places::default();
+        let mut places = WordPositions::default();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
             self.admit(child)?;
@@ -212,7 +212,7 @@ impl Reader<'_> {
     /// Reads assignments without a command, which affect all later commands.
     fn assignments(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
         self.found.beyond.get_or_insert(SETS);
-        let mut places = Places::default();
+        let mut places = WordPositions::default();
         if node.kind() == "variable_assignment" {
             self.inside(node, depth)?;
             places.assigns.push(self.place(node));
@@ -230,7 +230,11 @@ impl Reader<'_> {
 
     fn test(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
         self.expression(node, depth)?;
-        self.found.commands.push(Places { words: vec![self.place(node)], test: true, ..Places::default() });
+        self.found.commands.push(WordPositions {
+            words: vec![self.place(node)],
+            test: true,
+            ..WordPositions::default()
+        });
         Ok(())
     }
 
@@ -256,7 +260,7 @@ impl Reader<'_> {
         }
         let of_command = body.is_some_and(ends_with_command);
         let mut places =
-            if of_command { self.found.commands.pop().unwrap_or_default() } else { Places::default() };
+            if of_command { self.found.commands.pop().unwrap_or_default() } else { WordPositions::default() };
         let mut cursor = node.walk();
         for child in node.children(&mut cursor).filter(|child| Some(*child) != body) {
             self.admit(child)?;
@@ -271,7 +275,12 @@ impl Reader<'_> {
     }
 
     /// Reads a redirection. The grammar takes every word after `>` as a target; to a shell only the first is.
-    fn redirect(&mut self, node: Node<'_>, places: &mut Places, depth: usize) -> Result<(), &'static str> {
+    fn redirect(
+        &mut self,
+        node: Node<'_>,
+        places: &mut WordPositions,
+        depth: usize,
+    ) -> Result<(), &'static str> {
         self.inside(node, depth + 1)?;
         let mut cursor = node.walk();
         let mut targets = node.children_by_field_name("destination", &mut cursor);

@@ -70,7 +70,7 @@ impl Cap {
     }
 
     /// Returns an amount as shown to the user, e.g. `$1.25`, `12,000 tokens`.
-    pub fn words(self, amount: u64) -> String {
+    pub fn amount_text(self, amount: u64) -> String {
         match self.unit() {
             Unit::Tokens => format!("{} tokens", grouped(amount)),
             Unit::Usd => Usd(amount).to_string(),
@@ -101,7 +101,10 @@ mod tests {
             (Cap::TurnTokens, 999, "999 tokens", "999"),
             (Cap::SessionTokens, 1_234_567, "1,234,567 tokens", "1234567"),
         ] {
-            assert_eq!((cap.words(amount), cap.written(amount)), (words.to_owned(), written.to_owned()));
+            assert_eq!(
+                (cap.amount_text(amount), cap.written(amount)),
+                (words.to_owned(), written.to_owned())
+            );
         }
     }
 }

@@ -162,7 +162,7 @@ pub(super) fn texts(raw: Raw) -> Result<Vec<String>, ValueProblem> {
         Raw::Text(text) if text.is_empty() => Ok(Vec::new()),
         Raw::Text(text) => Ok(vec![text]),
         Raw::List(texts) => Ok(texts),
-        _ => Err(ValueProblem::new(words(&raw), "a string or a list of strings")),
+        _ => Err(ValueProblem::new(describe_raw(&raw), "a string or a list of strings")),
     }
 }
 
@@ -301,14 +301,14 @@ fn wrong(kind: Kind, raw: &Raw) -> ValueProblem {
             Kind::Secret,
             Raw::Text(_) | Raw::Integer(_) | Raw::Number(_) | Raw::Bool(_) | Raw::List(_) | Raw::Table(_),
         ) => "something else".to_owned(),
-        (Kind::Url, Raw::Text(text)) => words(&Raw::Text(shown_address(text))),
-        (_, raw) => words(raw),
+        (Kind::Url, Raw::Text(text)) => describe_raw(&Raw::Text(shown_address(text))),
+        (_, raw) => describe_raw(raw),
     };
     ValueProblem { got, expected: expected(kind), advice: advice(kind, raw) }
 }
 
 /// Describes a found value, short and sanitized.
-pub(super) fn words(raw: &Raw) -> String {
+pub(super) fn describe_raw(raw: &Raw) -> String {
     match raw {
         Raw::Text(text) if text.is_empty() => "empty".to_owned(),
         Raw::Text(text) => format!("\"{}\"", text::truncate(&text::sanitize_line(text), 60)),

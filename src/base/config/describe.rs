@@ -23,7 +23,7 @@ pub fn describe(loaded: &LoadedSettings) -> Vec<String> {
     let mut lines = Vec::new();
     let width = keys().map(str::len).max().unwrap_or_default();
     for setting in &loaded.values {
-        let value = shown(setting);
+        let value = value_line(setting);
         let source = &setting.source;
         let gap = " ".repeat(VALUE_COLUMN.saturating_sub(text::width(&value)));
         lines.push(format!("{:width$}  {value}{gap}  {source}", setting.row.key));
@@ -42,8 +42,8 @@ pub fn describe(loaded: &LoadedSettings) -> Vec<String> {
 }
 
 /// Returns the value as one sanitized line, without secrets.
-fn shown(setting: &ValueWithSource) -> String {
-    let mut value = setting.value.shown();
+fn value_line(setting: &ValueWithSource) -> String {
+    let mut value = setting.value.display();
     if setting.row.kind == Kind::Url {
         value = shown_address(&value);
     }
@@ -73,7 +73,7 @@ fn value(setting: &ValueWithSource) -> Json {
         Value::List(list) => json!(list),
         Value::Paths(paths) => json!(paths),
         Value::Text(_) | Value::Path(_) | Value::Secret(_) | Value::Table(_) | Value::Sections(_) => {
-            json!(shown(setting))
+            json!(value_line(setting))
         }
     }
 }

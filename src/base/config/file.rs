@@ -69,7 +69,7 @@ impl Walk<'_> {
                     Some(section) => self.table(section, &key),
                     None => self.errors.push(ConfigError::Section {
                         source_of: self.source.at_line(line),
-                        key: shown(&key),
+                        key: key_line(&key),
                         inner,
                     }),
                 },
@@ -79,7 +79,7 @@ impl Walk<'_> {
     }
 
     fn entry(&mut self, row: &'static SettingRow, key: &str, item: &Item, line: usize) {
-        let key = shown(key);
+        let key = key_line(key);
         if let Some((first_key, first_line)) = self.seen.get(row.key) {
             self.errors.push(ConfigError::SetTwice {
                 source_of: self.source.at_line(line),
@@ -110,7 +110,7 @@ impl Walk<'_> {
                 self.free(key, inner, &name, out);
                 continue;
             }
-            let name = shown(&name);
+            let name = key_line(&name);
             match out.iter().find(|entry| entry.name == name) {
                 Some(first) => self.errors.push(ConfigError::SetTwice {
                     source_of: self.source.at_line(line),
@@ -131,7 +131,7 @@ pub(super) fn unknown(source_of: Source, key: &str) -> ConfigError {
     let nearest = text::nearest(key, settings::keys())
         .or_else(|| settings::keys().find(|key| leaf(key) == last))
         .or_else(|| text::nearest(key, settings::names()));
-    ConfigError::UnknownKey { source_of, key: shown(key), nearest }
+    ConfigError::UnknownKey { source_of, key: key_line(key), nearest }
 }
 
 /// The first setting inside the section of that name, without the section's name; `None` if there is none.
@@ -140,7 +140,7 @@ fn first_inside(section: &str) -> Option<&'static str> {
     settings::names().find_map(inside)
 }
 
-pub(super) fn shown(key: &str) -> String {
+pub(super) fn key_line(key: &str) -> String {
     text::truncate(&text::sanitize_line(key), 60)
 }
 

@@ -8,7 +8,7 @@ use super::file::{self, SourceFile};
 use super::inert::INERT;
 use super::models;
 use super::places::{default_data_dir, home, user_file};
-use super::problem::{ConfigError, ConfigWarning, Source, ValueProblem, shown};
+use super::problem::{ConfigError, ConfigWarning, Source, ValueProblem, path_line};
 use super::providers;
 use super::servers;
 use super::settings::{self, ProjectTrust, SETTINGS, SettingRow};
@@ -231,7 +231,8 @@ impl<'a> SettingsLoader<'a> {
                     self.assign(&mut layer, row, row.key.to_owned(), raw, source);
                 }
                 (None, Some((row, inner))) => {
-                    let entry = RawEntry { name: file::shown(inner), raw: Raw::Text(text.clone()), line: 0 };
+                    let entry =
+                        RawEntry { name: file::key_line(inner), raw: Raw::Text(text.clone()), line: 0 };
                     self.assign(&mut layer, row, row.key.to_owned(), Raw::Table(vec![entry]), source);
                 }
                 (None, None) => self.errors.push(file::unknown(source, name.trim_start_matches('-'))),
@@ -320,8 +321,8 @@ impl<'a> SettingsLoader<'a> {
         for RawEntry { name, raw, line } in entries {
             let source = source_of.at_line(line);
             let place = match of {
-                SectionsOf::Providers => providers::place(key, &name, &check::words(&raw), &source),
-                SectionsOf::Servers => servers::place(key, &name, &check::words(&raw), &source),
+                SectionsOf::Providers => providers::place(key, &name, &check::describe_raw(&raw), &source),
+                SectionsOf::Servers => servers::place(key, &name, &check::describe_raw(&raw), &source),
                 SectionsOf::Models => models::place(key, &name, &source),
             };
             let checked = place.and_then(|place| {
@@ -442,7 +443,7 @@ impl<'a> SettingsLoader<'a> {
 
     fn user_file_in_words(&self) -> String {
         let path = user_file(&self.sources.env);
-        path.map_or_else(|| "your own config.toml".to_owned(), |path| shown(&path))
+        path.map_or_else(|| "your own config.toml".to_owned(), |path| path_line(&path))
     }
 }
 

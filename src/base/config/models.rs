@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::check::Kind;
 use super::choices::ThinkingStyle;
 use super::problem::{ConfigError, Source};
-use super::sections::{EntryPlace, SectionFields, by_section};
+use super::sections::{FieldTarget, SectionFields, by_section};
 use super::value::{SectionEntry, Value};
 
 const TOKENS: Kind = Kind::Integer { min: 1, max: 100_000_000 };
@@ -63,7 +63,7 @@ pub struct PriceOverride {
 }
 
 /// Finds the field of one key below `models`, dotted as written.
-pub(super) fn place(key: &str, dotted: &str, source_of: &Source) -> Result<EntryPlace, ConfigError> {
+pub(super) fn place(key: &str, dotted: &str, source_of: &Source) -> Result<FieldTarget, ConfigError> {
     // Names may contain dots (`gpt-5.1`), fields may not. In a flag the name may be quoted.
     let Some((name, field)) = dotted.rsplit_once('.') else {
         let (source_of, key) = (source_of.clone(), key.to_owned());

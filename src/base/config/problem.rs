@@ -49,7 +49,7 @@ impl fmt::Display for Source {
         match self {
             Self::Default => f.write_str("default"),
             Self::UserFile { path, line } | Self::ProjectFile { path, line } => {
-                write!(f, "{}:{line}", shown(path))
+                write!(f, "{}:{line}", path_line(path))
             }
             Self::Environment { name } => write!(f, "environment {name}"),
             Self::Flag { name } => write!(f, "flag {name}"),
@@ -91,7 +91,7 @@ impl fmt::Display for ValueProblem {
 /// Why the settings cannot be used. `co` does not start if there is one.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("{}:{line}:{column}: this is not valid TOML: {message}", shown(path))]
+    #[error("{}:{line}:{column}: this is not valid TOML: {message}", path_line(path))]
     Syntax { path: PathBuf, line: usize, column: usize, message: String },
     #[error("{source_of}: `{key}` is not a setting{}; `co config` lists all settings", guess(*nearest))]
     UnknownKey { source_of: Source, key: String, nearest: Option<&'static str> },
@@ -105,7 +105,7 @@ pub enum ConfigError {
         "{source_of}: {key} sets `{set}` but no `{missing}`; a price needs `input_price` and `output_price`"
     )]
     HalfAPrice { source_of: Source, key: String, set: String, missing: &'static str },
-    #[error("{} cannot be read: {error}; fix it or move it away", shown(path))]
+    #[error("{} cannot be read: {error}; fix it or move it away", path_line(path))]
     Unreadable { path: PathBuf, error: io::Error },
     #[error("there is no data folder, because HOME is not set; set CO_DATA_DIR to an absolute path")]
     NoDataDir,
@@ -118,7 +118,7 @@ pub enum ConfigWarning {
     NoEffect { source_of: Source, key: String, why: NoEffect },
     #[error(
         "{source_of}: `{key}` is ignored, because you do not trust this folder; trust it with `co trust {}`",
-        shown(folder)
+        path_line(folder)
     )]
     NotTrusted { source_of: Source, key: String, folder: PathBuf },
     #[error(
@@ -135,15 +135,15 @@ pub enum ConfigWarning {
     #[error(
         "{} changed since you trusted it ({files}): its settings, rules, hooks, texts and commands are ignored \
          until you review them; `co trust` shows what changed",
-        shown(folder)
+        path_line(folder)
     )]
     TrustSuspended { folder: PathBuf, files: String },
     #[error(
         "{} is in `trusted_folders`, but its contents were never confirmed; review it with `co trust`",
-        shown(folder)
+        path_line(folder)
     )]
     TrustUnconfirmed { folder: PathBuf },
-    #[error("{}: {problem}; it is ignored", shown(folder))]
+    #[error("{}: {problem}; it is ignored", path_line(folder))]
     ProjectFileUnreadable { folder: PathBuf, problem: String },
     #[error("{why}; it is ignored, because it comes from a project's file")]
     ProjectError { why: String },
@@ -177,7 +177,7 @@ impl NoEffect {
 }
 
 /// A path as one sanitized line.
-pub(super) fn shown(path: &Path) -> String {
+pub(super) fn path_line(path: &Path) -> String {
     text::sanitize_line(&path.display().to_string()).into_owned()
 }
 

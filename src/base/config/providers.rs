@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::check::Kind;
 use super::choices::Codec;
 use super::problem::{ConfigError, Source, ValueProblem};
-use super::sections::{EXPECTED_NAME, EntryPlace, SectionFields, is_name};
+use super::sections::{EXPECTED_NAME, FieldTarget, SectionFields, is_name};
 use super::value::{Key, SectionEntry, Value};
 
 /// The settings of one provider, or of whichever provider is chosen.
@@ -66,7 +66,7 @@ pub(super) fn place(
     dotted: &str,
     got: &str,
     source_of: &Source,
-) -> Result<EntryPlace, ConfigError> {
+) -> Result<FieldTarget, ConfigError> {
     let key = format!("{key}.{dotted}");
     let Some((name, field)) = dotted.split_once('.') else {
         let wrong = ValueProblem::new(got, format!("a section, as in [providers.{dotted}]"));

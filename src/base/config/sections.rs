@@ -8,7 +8,7 @@ use super::value::{SectionEntry, Value};
 use crate::stdx::text;
 
 /// The field that a key of a named section sets.
-pub(super) struct EntryPlace {
+pub(super) struct FieldTarget {
     pub section: String,
     /// The key in the section, dotted.
     pub field: String,
@@ -34,14 +34,14 @@ impl SectionFields {
         field: &str,
         key: String,
         source_of: &Source,
-    ) -> Result<EntryPlace, ConfigError> {
+    ) -> Result<FieldTarget, ConfigError> {
         let kind_in =
             |fields: &[(&str, Kind)], name| fields.iter().find(|(known, _)| *known == name).map(|one| one.1);
         let outer = field.split_once('.').filter(|(_, inner)| !inner.is_empty()).map(|(outer, _)| outer);
         let kind = kind_in(self.own, field).or_else(|| kind_in(self.nested, outer?));
         let (section, field) = (section.to_owned(), field.to_owned());
         match kind {
-            Some(kind) => Ok(EntryPlace { section, field, kind, key }),
+            Some(kind) => Ok(FieldTarget { section, field, kind, key }),
             None => {
                 let nearest = self.nearest(&field);
                 Err(ConfigError::UnknownKey { source_of: source_of.clone(), key, nearest })

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use super::check::{Kind, Raw, RawEntry, check};
 use super::problem::{ConfigError, Source, ValueProblem};
-use super::sections::{EXPECTED_NAME, EntryPlace, SectionFields, by_section, is_name};
+use super::sections::{EXPECTED_NAME, FieldTarget, SectionFields, by_section, is_name};
 use super::value::{Key, Secret, SectionEntry, Value};
 use crate::stdx::names::names;
 use crate::stdx::secrecy::shown_address;
@@ -270,7 +270,7 @@ pub(super) fn place(
     dotted: &str,
     got: &str,
     source_of: &Source,
-) -> Result<EntryPlace, ConfigError> {
+) -> Result<FieldTarget, ConfigError> {
     let key = format!("{key}.{dotted}");
     let Some((name, field)) = dotted.split_once('.') else {
         return Err(ValueProblem::new(got, "a section, as in [mcp_servers.NAME]").of(key, source_of.clone()));
@@ -402,8 +402,8 @@ fn server(name: &str, mut fields: BTreeMap<String, Value>) -> Option<ServerSetti
 /// The file of a project's servers, below its folder: the convention of programs like this one.
 pub const PROJECT_SERVERS: &str = ".mcp.json";
 
-/// Variables that make programs load files, or find others, that nobody would be shown: whole names, then beginnings. A
-/// project cannot set them.
+/// Variables that make programs load or find files without the user's knowledge: whole names, then prefixes. A project
+/// cannot set them.
 const LOADER_VARIABLES: (&[&str], &[&str]) = (
     &["PATH", "ENV", "CLASSPATH", "JAVA_TOOL_OPTIONS"],
     &["LD_", "DYLD_", "BASH_", "NODE_", "PYTHON", "PERL", "RUBY", "GIT_", "NPM_CONFIG_", "CO_"],
@@ -412,7 +412,8 @@ const LOADER_VARIABLES: (&[&str], &[&str]) = (
 /// The servers of a project's file, or why one cannot be used.
 pub type ProjectServers = BTreeMap<String, Result<ServerSettings, String>>;
 
-/// Reads a project's file. Only what reaches a server counts: nobody's project decides what asks. Errs if it is no such file.
+/// Reads a project's file. Only the connection data of servers counts: a project cannot decide which calls ask. Errs if the file
+/// is malformed.
 pub fn project_servers(text: &str) -> Result<ProjectServers, String> {
     let all: Json = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let Some(Json::Object(servers)) = all.get("mcpServers") else {

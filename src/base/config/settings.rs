@@ -452,7 +452,7 @@ pub static SETTINGS: &[SettingRow] = &[
         |s, v| s.undo.snapshot_mb = v.integer()).default("64").project(ProjectTrust::Never),
     // --- memory
     row("memory.recall_tokens", &["CO_MEMORY_RECALL_TOKENS"], int(0, 100_000),
-        "Estimated tokens of the memories that are put beside a prompt because they apply to it; 0: none are",
+        "Estimated tokens of the memories that are added to a prompt because they apply to it; 0: none are",
         |s, v| s.memory.recall_tokens = v.integer()).default("800"),
     row("memory.max_count", &["CO_MEMORY_MAX_COUNT", "CO_CLI_MEMORY_MAX_COUNT"], int(10, 10_000_000),
         "Memories in one place, yours or a project's, beyond which the oldest decay",

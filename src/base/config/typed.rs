@@ -172,7 +172,7 @@ pub struct UndoSettings {
     pub snapshot_mb: u32,
 }
 
-/// What is remembered, and what of it is put beside a prompt.
+/// Settings of memories, and of those that are added to a prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MemorySettings {
     /// How many there may be in one place before the oldest decay.
@@ -185,7 +185,7 @@ pub struct MemorySettings {
     /// The share that decays at a time.
     pub decay_percentage: f64,
     pub decay: DecayConsent,
-    /// Estimated tokens of the memories that are put beside a prompt; 0: none are.
+    /// The most estimated tokens of memories that are added to a prompt; 0: none are added.
     pub recall_tokens: u32,
 }
 

@@ -101,7 +101,7 @@ impl Value {
     }
 
     /// Returns the value as shown to the user, without secrets and not sanitized.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         let joined = |texts: Vec<String>, separator| match texts.is_empty() {
             true => "(none)".to_owned(),
             false => texts.join(separator),
@@ -124,7 +124,7 @@ impl Value {
             }
             Self::Sections(entries) => {
                 let entry = |entry: &SectionEntry| {
-                    format!("{}.{} = {}", entry.section, entry.field, entry.value.shown())
+                    format!("{}.{} = {}", entry.section, entry.field, entry.value.display())
                 };
                 joined(entries.iter().map(entry).collect(), "; ")
             }

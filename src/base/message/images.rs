@@ -117,7 +117,7 @@ pub struct PromptImage {
 
 /// Returns the images of a prompt, in order.
 pub fn pictured(parts: &[UserPart]) -> Vec<PromptImage> {
-    let text = words(parts);
+    let text = typed_text(parts);
     let mut names = pointed_at(&text, count(parts)).into_iter().map(|one| one.name().to_owned());
     let picture = |part: &UserPart| match part {
         UserPart::Image { data, .. } => Some(PromptImage { size: size_of(data), name: names.next() }),
@@ -133,16 +133,16 @@ pub fn labelled(parts: &[UserPart]) -> String {
         let one = pictures.get(at);
         label(at + 1, one.and_then(|one| one.size), one.and_then(|one| one.name.as_deref()))
     };
-    replaced(&words(parts), pictures.len(), "\n", label)
+    replaced(&typed_text(parts), pictures.len(), "\n", label)
 }
 
 /// Like [`labelled`], with `[image]` for each image, for use where space is short.
 pub fn in_short(parts: &[UserPart]) -> String {
-    replaced(&words(parts), count(parts), " ", |_| "[image]".to_owned())
+    replaced(&typed_text(parts), count(parts), " ", |_| "[image]".to_owned())
 }
 
 /// Returns the user's own text, as typed.
-pub fn words(parts: &[UserPart]) -> String {
+pub fn typed_text(parts: &[UserPart]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         UserPart::Text { text } => Some(text.as_str()),
         UserPart::Image { .. } | UserPart::Note { .. } => None,
@@ -319,7 +319,7 @@ mod tests {
         let message = Message::User { parts: said("see @a.png", [png(1, 1)]) };
         let Some(Message::User { parts }) = left_out(&message) else { panic!("there was an image") };
         assert_eq!((count(&parts), parts.len()), (0, 2));
-        assert_eq!(words(&parts), "see @a.png\n[an image was left out here: this model sees none]");
+        assert_eq!(typed_text(&parts), "see @a.png\n[an image was left out here: this model sees none]");
         assert_eq!(left_out(&Message::user("hi")), None);
         let content = vec![ReturnPart::Image { media_type: "image/png".into(), data: "QUJD".into() }];
         let call = crate::message::CallId("s/1.1.1".into());

@@ -1,11 +1,11 @@
-//! What a conversation holds of memories: whose words they are, and which of them were put beside a prompt.
+//! Memories in a conversation: the origin of their text, and which of them were added to a prompt.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stdx::names::names;
 use crate::stdx::text::{count, one_line_summary};
 
-/// Whose words a text is, as far as the program can tell. Stored: variants may only be added.
+/// The author of a text, as far as the program can determine it. Stored: variants may only be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Authorship {
@@ -24,7 +24,7 @@ names! {
     }
 }
 
-/// A memory that was put beside a prompt. Stored: fields may only be added.
+/// A memory that was added to a prompt. Stored: fields may only be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedMemory {
     /// As the user types it.

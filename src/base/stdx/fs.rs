@@ -35,7 +35,7 @@ const NETWORK: &[(u32, &str)] = &[
 ];
 
 /// Returns the type of a folder's file system if processes cannot share memory by its files: a network mount, or one
-/// served by a program, unless that one is known to serve files of this machine. `None` for a local one, and if it cannot be told. Blocking.
+/// served by a program, unless that one is known to serve files of this machine. `None` for a local one, and if it is unknown. Blocking.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn network_file_system(folder: &Path) -> Option<&'static str> {
@@ -80,7 +80,7 @@ fn is_local_mount(mounts: &str, device: &str) -> bool {
     mounts.lines().find_map(kind).is_some_and(|kind| LOCAL.contains(&&*kind))
 }
 
-/// Returns the type of a folder's file system if it is mounted over a network; `None` if it cannot be told. Blocking.
+/// Returns the type of a folder's file system if it is mounted over a network; `None` if it is local or unknown. Blocking.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub fn network_file_system(folder: &Path) -> Option<&'static str> {

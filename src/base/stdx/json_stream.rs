@@ -14,7 +14,7 @@ pub struct StringReader {
     depth: usize,
     root: Root,
     /// At the top level: whether the next string is a key or a value.
-    place: ParsePlace,
+    place: ParsePosition,
     key: String,
     text: Option<Text>,
     escape: Escape,
@@ -39,7 +39,7 @@ enum Root {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-enum ParsePlace {
+enum ParsePosition {
     #[default]
     Key,
     Value,
@@ -127,19 +127,19 @@ impl StringReader {
                 }
             }
             '"' => self.begin_string(),
-            ',' if self.depth == 1 => self.place = ParsePlace::Key,
-            ':' if self.depth == 1 => self.place = ParsePlace::Value,
+            ',' if self.depth == 1 => self.place = ParsePosition::Key,
+            ':' if self.depth == 1 => self.place = ParsePosition::Value,
             _ => {}
         }
     }
 
     fn begin_string(&mut self) {
         let text = match (self.root, self.depth, self.place) {
-            (Root::Object, 1, ParsePlace::Key) => {
+            (Root::Object, 1, ParsePosition::Key) => {
                 self.key.clear();
                 Text::Key
             }
-            (Root::Object, 1, ParsePlace::Value) => {
+            (Root::Object, 1, ParsePosition::Value) => {
                 match self.wanted.iter().position(|wanted| wanted.key == self.key) {
                     Some(index) => {
                         let wanted = &mut self.wanted[index];

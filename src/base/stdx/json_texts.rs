@@ -5,11 +5,11 @@ use std::io;
 
 use serde_json::{Map, Value};
 
-/// Changes a text, and gets the key that it stands under; what is borrowed stays as it is.
+/// Changes a text, and receives its key; a borrowed result leaves the text unchanged.
 type TextChange<'c> = dyn for<'a> Fn(&str, &'a str) -> Cow<'a, str> + 'c;
 
-/// Replaces each text of a value, and each key. `change` also gets the key that a text stands under; empty at the top and
-/// for keys.
+/// Replaces each text of a value, and each key. `change` also receives the key of the text; it is empty at the top
+/// and for keys.
 pub fn map_texts(value: &mut Value, change: &TextChange<'_>) {
     walk(value, "", change);
 }

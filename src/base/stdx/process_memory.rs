@@ -21,7 +21,7 @@ pub fn give_back_code() {
 }
 
 /// Ends the process. An ordinary exit would give the allocator's memory back piece by piece; the system does it at once.
-/// Standard output is not flushed: a writer on a full pipe may hold its lock for ever, so whoever prints flushes.
+/// Standard output is not flushed: a writer on a full pipe may hold its lock for ever, so the code that prints must flush it.
 pub fn end_process(code: u8) -> ! {
     #[expect(unsafe_code, reason = "the standard library has only the ordinary exit")]
     // SAFETY: it takes a number, and what is registered to run at exit belongs to libraries that hold nothing unsaved.

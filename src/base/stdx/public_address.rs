@@ -19,7 +19,7 @@ const METADATA_HOSTS: [&str; 6] = [
 /// Top-level names that are never public.
 const LOCAL_NAMES: [&str; 6] = ["localhost", "local", "internal", "lan", "home", "localdomain"];
 
-/// Says what a name stands for if it is never a public host; without asking anyone.
+/// Returns the kind of a name that is never a public host, without a lookup.
 pub fn why_name_is_not_public(host: &str) -> Option<&'static str> {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     if METADATA_HOSTS.contains(&host.as_str()) {

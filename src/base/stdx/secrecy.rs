@@ -91,7 +91,7 @@ pub fn has_hint(text: &str) -> bool {
     HINTED.is_match(text)
 }
 
-/// What stands in place of a key.
+/// The text that replaces a key.
 const MASK: &str = "[masked]";
 
 /// Substrings of the names of headers and query fields whose values are secret.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{self, CallProgress};
+use super::describe::{self, CallProgress};
 use crate::approval::{Approval, RequestId};
 use crate::history::{Record, SessionId};
 use crate::message::{CallId, ToolName};
@@ -67,7 +67,7 @@ impl ApprovalContext {
             Some(other) => line(other, calls.came(call)),
             None => {
                 let tool = calls.tool(call).map_or_else(|| call.to_string(), ToString::to_string);
-                format!("{tool} ({})", words::outcome(calls.came(call)))
+                format!("{tool} ({})", describe::outcome(calls.came(call)))
             }
         });
         let dependents = others.iter().filter(|other| {
@@ -90,7 +90,13 @@ fn latest<'a>(others: &'a [StoredRequest], call: &CallId) -> Option<&'a StoredRe
 
 fn line(other: &StoredRequest, progress: CallProgress) -> String {
     let request = &other.request;
-    format!("{} {}: {} ({})", request.id, request.tool, request.plan.summary, words::state(other, progress))
+    format!(
+        "{} {}: {} ({})",
+        request.id,
+        request.tool,
+        request.plan.summary,
+        describe::state(other, progress)
+    )
 }
 
 /// Returns why an approved call will not run yet, or at all: one sentence per unapproved call it depends on.

@@ -237,7 +237,7 @@ impl DecisionResults {
         if json {
             self.as_json(context).await?;
         } else {
-            self.in_words(context).await?;
+            self.print_text(context).await?;
         }
         let Some((_, last)) = self.failed.pop() else { return Ok(()) };
         for (_, why) in &self.failed {
@@ -264,7 +264,7 @@ impl DecisionResults {
         console::json(&rows)
     }
 
-    async fn in_words(&self, context: &CommandContext<'_>) -> Result<()> {
+    async fn print_text(&self, context: &CommandContext<'_>) -> Result<()> {
         let mut sessions: Vec<&SessionId> = Vec::new();
         for (one, approval) in &self.decided {
             let (verdict, summary) =

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::{Builder, NamedTempFile};
 
 use super::decide::{DecisionResults, check_named, with_args};
-use super::{CommandContext, words};
+use super::{CommandContext, describe};
 use crate::app::schema_of;
 use crate::cli::console;
 use crate::cli::editor::{self, editor};
@@ -57,7 +57,7 @@ fn check_open(one: &StoredRequest) -> Result<()> {
     if one.state.is_undecided() {
         return Ok(());
     }
-    let was = words::state(one, words::CallProgress::Nothing);
+    let was = describe::state(one, describe::CallProgress::Nothing);
     let message = format!("request {} is no longer open: {}", one.id(), sanitize_line(&was));
     Err(CliError::error(message))
 }

@@ -43,7 +43,7 @@ pub(super) async fn run(context: &CommandContext<'_>, wanted: ListArgs) -> Resul
             "No matching requests.\n"
         });
     }
-    console::out(&in_words(context, &kept, undecided))?;
+    console::out(&as_text(context, &kept, undecided))?;
     if cut {
         let which = if undecided { "first" } else { "newest" };
         console::note(&format!("co: only the {which} {LISTED} requests were searched"));
@@ -52,7 +52,7 @@ pub(super) async fn run(context: &CommandContext<'_>, wanted: ListArgs) -> Resul
     Ok(())
 }
 
-fn in_words(context: &CommandContext<'_>, rows: &[RequestRow], undecided: bool) -> String {
+fn as_text(context: &CommandContext<'_>, rows: &[RequestRow], undecided: bool) -> String {
     let (now, zone) = (context.store.clock().now(), system_zone());
     let cells = |row: &RequestRow| {
         let what = truncate(&sanitize_line(&row.summary), WHAT);
@@ -101,7 +101,7 @@ fn row(one: &StoredRequest) -> RequestRow {
         summary: one.request.plan.summary.clone(),
         tainted: !one.request.taint.is_empty(),
         state: one.state,
-        attachment: one.attachment,
+        timing: one.timing,
         created: one.created,
         expires: one.request.expires,
     }

@@ -1,6 +1,6 @@
 //! Shows what a request does before `co approvals yes` approves it.
 //!
-//! A short effect is printed beside the answer. A longer one is shown in the pager on a terminal, and the user is asked;
+//! A short effect is printed with the answer. A longer one is shown in the pager on a terminal, and the user is asked;
 //! elsewhere it needs `--unread`, which covers what [`Request::may_be_unread`] allows and nothing else.
 
 use std::process::Stdio;
@@ -36,7 +36,7 @@ pub(super) enum ReadingOutcome {
     NotNeeded,
     /// The user saw it and did not approve.
     Declined,
-    /// Nobody saw it, with what to do.
+    /// It was not shown, with advice.
     Not(String),
 }
 

@@ -8,13 +8,13 @@ pub(super) mod body;
 use serde_json::json;
 
 use super::context::ApprovalContext;
-use super::{CommandContext, listed, words};
+use super::{CommandContext, describe, listed};
 use crate::approval::{Approval, Grants, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
 use crate::frontend::sentences;
 use crate::stdx::text::{one_line_summary, sanitize_line};
-use crate::store::{Attachment, StoredRequest};
+use crate::store::{CallTiming, StoredRequest};
 
 /// Maximum number of requests in the error that asks for an id.
 const LISTED: usize = 20;
@@ -30,7 +30,7 @@ pub(super) async fn run(context: &CommandContext<'_>, id: Option<String>, json: 
     let one = context.store.find_request(&id).await?;
     let around = ApprovalContext::of(&context.store, &one).await?;
     if !json {
-        return console::out(&in_words(&one, &around));
+        return console::out(&as_text(&one, &around));
     }
     let mut value = serde_json::to_value(listed(&one)).map_err(std::io::Error::from)?;
     value["preview"] = json!(one.request.plan.preview);
@@ -42,7 +42,7 @@ pub(super) async fn run(context: &CommandContext<'_>, id: Option<String>, json: 
     value["needed_by"] = json!(around.dependents);
     value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
     value["decided"] = json!(one.decided_at.map(|at| at.to_string()));
-    value["outcome"] = json!(words::outcome(around.progress));
+    value["outcome"] = json!(describe::outcome(around.progress));
     console::json(&value)
 }
 
@@ -64,7 +64,7 @@ async fn only_one(context: &CommandContext<'_>) -> Result<RequestId> {
 }
 
 /// Formats everything, line by line; the console sanitizes it.
-fn in_words(one: &StoredRequest, around: &ApprovalContext) -> String {
+fn as_text(one: &StoredRequest, around: &ApprovalContext) -> String {
     facts(one, around) + &body::of(one)
 }
 
@@ -80,7 +80,7 @@ fn rows(one: &StoredRequest, around: &ApprovalContext) -> Rows {
     let request = &one.request;
     let mut rows: Rows = vec![
         ("request", request.id.to_string()),
-        ("state", words::state(one, around.progress)),
+        ("state", describe::state(one, around.progress)),
         ("tool", request.tool.to_string()),
         ("risk", request.risk.word().to_owned()),
         ("what", request.plan.summary.clone()),
@@ -92,7 +92,7 @@ fn rows(one: &StoredRequest, around: &ApprovalContext) -> Rows {
         format!("▲ {place}: “{}” is text from {}{from}", taint.words, sentences::source(&taint.source))
     });
     list(&mut rows, "source", &taints.collect::<Vec<_>>());
-    rows.extend(request.plan.undo_words().map(|undo| ("undo", undo.to_owned())));
+    rows.extend(request.plan.undo_sentence().map(|undo| ("undo", undo.to_owned())));
     list(&mut rows, "after", &request.after);
     list(&mut rows, "needs", &around.depends);
     list(&mut rows, "needed", &around.dependents);
@@ -123,7 +123,7 @@ fn decision(one: &StoredRequest, rows: &mut Rows) {
     let at = one.decided_at.map_or_else(String::new, |at| format!(", {at}"));
     let (verdict, by) = (approval.verdict(Some(&one.request)), sentences::decider(by, None));
     rows.push(("decided", format!("{verdict} by {by}{at}")));
-    rows.extend(words::note(approval).map(|note| ("note", note.to_owned())));
+    rows.extend(describe::note(approval).map(|note| ("note", note.to_owned())));
     let call = (&one.request.tool, &one.request.args);
     rows.extend(sentences::coverage(Some(call), approval).map(|covered| ("covers", covered)));
     if let Approval::Approve { rule: Some(rule), .. } = approval {
@@ -139,8 +139,8 @@ fn list(rows: &mut Rows, name: &'static str, lines: &[String]) {
 }
 
 fn turn(one: &StoredRequest) -> String {
-    match one.attachment {
-        Attachment::Attached => one.turn.to_string(),
-        Attachment::Detached => format!("{}; the conversation continued without it", one.turn),
+    match one.timing {
+        CallTiming::InTurn => one.turn.to_string(),
+        CallTiming::Late => format!("{}; the conversation continued without it", one.turn),
     }
 }

@@ -12,7 +12,7 @@ use tokio::io::Interest;
 use tokio::net::unix::pipe::Sender;
 
 use super::context::Calls;
-use super::words::{self, CallProgress};
+use super::describe::{self, CallProgress};
 use super::{CommandContext, listed};
 use crate::approval::RequestId;
 use crate::cli::console;
@@ -28,7 +28,7 @@ const TOLD: usize = 20_000;
 
 pub(super) async fn run(context: &CommandContext<'_>, json: bool) -> Result<()> {
     let stop = Stop::on_signals()?;
-    let mut wakeups = context.store.wakeups();
+    let mut listener = context.store.change_listener();
     let mut watch =
         ApprovalWatch { store: &context.store, json, seq: 0, known: HashMap::new(), running: HashMap::new() };
     watch.begin().await?;
@@ -40,7 +40,7 @@ pub(super) async fn run(context: &CommandContext<'_>, json: bool) -> Result<()> 
                 return Err(CliError::message(Kind::Interrupted(signal), "output closed; requests keep waiting"));
             }
             () = unread() => return Ok(()),
-            () = wakeups.changed() => {}
+            () = listener.changed() => {}
             () = sleep(expiry) => { context.store.expire_due().await?; }
         }
         watch.news().await?;
@@ -141,7 +141,7 @@ impl ApprovalWatch<'_> {
             return Ok(());
         }
         if !self.json {
-            return console::out(&line(one, &told(one)));
+            return console::out(&line(one, &status_text(one)));
         }
         let mut value = serde_json::to_value(listed(one)).map_err(std::io::Error::from)?;
         value["event"] = json!(event(one.state));
@@ -151,7 +151,7 @@ impl ApprovalWatch<'_> {
 
     fn told_outcome(&self, one: &StoredRequest, status: ReturnStatus) -> Result<()> {
         if !self.json {
-            return console::out(&line(one, words::outcome(CallProgress::Returned(status))));
+            return console::out(&line(one, describe::outcome(CallProgress::Returned(status))));
         }
         let session = &one.session;
         console::json_line(&json!({"event": "ended", "id": one.id(), "session": session, "status": status}))
@@ -181,8 +181,8 @@ fn event(state: RequestState) -> &'static str {
     }
 }
 
-fn told(one: &StoredRequest) -> String {
-    match (one.state, words::decision(one)) {
+fn status_text(one: &StoredRequest) -> String {
+    match (one.state, describe::decision(one)) {
         (RequestState::Waiting, _) => format!("waiting ({})", one.request.risk.word()),
         (RequestState::Later, _) => "postponed".to_owned(),
         (RequestState::Expired, _) => sentences::EXPIRED.to_owned(),
@@ -193,11 +193,11 @@ fn told(one: &StoredRequest) -> String {
     }
 }
 
-fn line(one: &StoredRequest, told: &str) -> String {
+fn line(one: &StoredRequest, outcome: &str) -> String {
     let request = &one.request;
     let mark = if request.taint.is_empty() { "" } else { " ▲" };
     let session = one.title.as_deref().unwrap_or(&one.session.0);
     let text =
-        format!("{}  {told}  {}: {}{mark}  [{session}]", request.id, request.tool, request.plan.summary);
+        format!("{}  {outcome}  {}: {}{mark}  [{session}]", request.id, request.tool, request.plan.summary);
     format!("{}\n", sanitize_line(&text))
 }

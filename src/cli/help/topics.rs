@@ -146,7 +146,7 @@ fn keys() -> String {
     let contexts = rows.chunk_by(|a, b| a.binding.context == b.binding.context).map(|rows| {
         let cells = rows.iter().map(|row| {
             let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
-            [row.binding.path(), row.binding.words(), keys.join("  ")]
+            [row.binding.path(), row.binding.label(), keys.join("  ")]
         });
         let about = rows.first().map_or("", |row| row.binding.context.about());
         format!("\n{about}:\n{}", columns(&cells.collect::<Vec<_>>()))

@@ -6,7 +6,7 @@ use super::super::args::HookTest;
 use super::super::console;
 use super::super::error::{CliError, Result};
 use super::{HooksCommand, broken, unknown};
-use crate::hook::command::{HookRun, told};
+use crate::hook::command::{HookRun, input_json};
 use crate::hook::file::HookDef;
 use crate::hook::trust::ContentState;
 use crate::hook::{Hook as _, HookEvent, HookInput, HookSubject, HookVerdict};
@@ -50,7 +50,7 @@ pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest) -> Result<
         if wanted.json {
             rows.push(as_json(def, &input, &tried));
         } else {
-            console::out(&in_words(def, event, &tried))?;
+            console::out(&as_text(def, event, &tried))?;
         }
     }
     if wanted.json { console::json(&rows) } else { Ok(()) }
@@ -126,7 +126,7 @@ fn sample(event: HookEvent, call: ToolCall, context: &HooksCommand<'_>) -> HookI
     HookInput { session: "test".to_owned(), workspace: context.world.workspace.clone(), subject }
 }
 
-fn in_words(def: &HookDef, event: HookEvent, tried: &HookRun) -> String {
+fn as_text(def: &HookDef, event: HookEvent, tried: &HookRun) -> String {
     let (word, more) = said(def, event, tried);
     let mut rows = vec![("verdict", word.to_owned())];
     if let Some(more) = more {
@@ -147,7 +147,7 @@ fn as_json(def: &HookDef, input: &HookInput, tried: &HookRun) -> Value {
     json!({
         "name": def.name,
         "event": event.word(),
-        "input": told(input),
+        "input": input_json(input),
         "verdict": word,
         "says": more,
         "exit": exit(tried),

@@ -9,8 +9,8 @@ use super::CommandContext;
 use crate::app::{plan_context, tools};
 use crate::approval::rules::RuleSet;
 use crate::approval::{
-    AutoApprove, CallFacts, Decision, Grants, Place, Policy, Repetition, Request, StageOutcome, Step, Taint,
-    Verdict,
+    AutoApprove, CallFacts, Decision, Grants, Policy, Repetition, Request, StageOutcome, Step, Taint,
+    Verdict, Workspace,
 };
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
@@ -60,7 +60,7 @@ pub(super) async fn run(
     let plan = plan(context, &call).await?;
     let (_, rules) = context.rules(&call.folder).await;
     let explained = Explanation::new(context, &call, &plan, rules);
-    if json { console::json(&explained.as_json()) } else { console::out(&explained.in_words()) }?;
+    if json { console::json(&explained.as_json()) } else { console::out(&explained.as_text()) }?;
     context.tell_state(&call.folder);
     Ok(())
 }
@@ -97,7 +97,7 @@ async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan> {
 struct Explanation<'a> {
     call: &'a Call,
     plan: &'a CallPlan,
-    place: Place,
+    place: Workspace,
     isolation: Isolation,
     steps: Vec<Step>,
     /// The decision in each mode.
@@ -107,7 +107,8 @@ struct Explanation<'a> {
 impl<'a> Explanation<'a> {
     fn new(context: &CommandContext<'_>, call: &'a Call, plan: &'a CallPlan, rules: RuleSet) -> Self {
         let trust = context.trust_of(&call.folder);
-        let place = Place { folder: call.folder.clone(), kind: context.world.kind_of(&call.folder), trust };
+        let place =
+            Workspace { folder: call.folder.clone(), kind: context.world.kind_of(&call.folder), trust };
         let isolation = tools(context.world, &context.settings).sandbox.isolation();
         let facts = CallFacts {
             is_named: false,
@@ -130,7 +131,7 @@ impl<'a> Explanation<'a> {
         Self { call, plan, place, isolation, steps, modes }
     }
 
-    fn in_words(&self) -> String {
+    fn as_text(&self) -> String {
         let call = format!(
             "{} {}",
             self.call.tool.spec().name,
@@ -142,7 +143,7 @@ impl<'a> Explanation<'a> {
             ("call", call),
             ("plan", self.plan.summary.clone()),
             ("risk", risk.word().to_owned()),
-            ("folder", shown(&self.place.folder)),
+            ("folder", path_text(&self.place.folder)),
             ("sandbox", format!("{}, whatever the rules and modes", self.isolation.word())),
         ] {
             out.push_str(&format!("{name:9} {}\n", sanitize_line(&value)));
@@ -208,6 +209,6 @@ fn padded(word: &str) -> String {
     format!("{word}{}", " ".repeat(18_usize.saturating_sub(width(word))))
 }
 
-fn shown(folder: &Path) -> String {
+fn path_text(folder: &Path) -> String {
     folder.display().to_string()
 }

@@ -125,7 +125,7 @@ impl Caps {
             let after = spent.saturating_add(adds.unwrap_or(0));
             let share = hundredths(spent, limit);
             // Less is used than at the last warning: a new day has begun.
-            if self.warned.get(&cap).is_some_and(|&told| share < told) {
+            if self.warned.get(&cap).is_some_and(|&last| share < last) {
                 self.warned.remove(&cap);
             }
             if spent >= limit || after > limit {
@@ -136,8 +136,8 @@ impl Caps {
                 }
                 continue;
             }
-            let told = self.warned.get(&cap).copied();
-            if share >= WARN_FROM && told.is_none_or(|told| share >= told + WARN_EVERY) {
+            let last = self.warned.get(&cap).copied();
+            if share >= WARN_FROM && last.is_none_or(|last| share >= last + WARN_EVERY) {
                 self.warned.insert(cap, share);
                 judged.said.push(format!("{} ({}).", used(cap, spent, limit, unpriced), cap.setting()));
             }
@@ -185,7 +185,7 @@ impl CapQuestion {
     /// Says about how much the next request would add.
     pub fn adds_words(&self) -> String {
         match self.adds {
-            Some(adds) => format!("the next request would add about {}", self.cap.words(adds)),
+            Some(adds) => format!("the next request would add about {}", self.cap.amount_text(adds)),
             None => "the price of the next request is unknown".to_owned(),
         }
     }
@@ -197,7 +197,7 @@ impl CapQuestion {
             Scope::Session => "for this session",
             Scope::Day => "until co exits",
         };
-        format!("raise it to {} {until}", self.cap.words(self.raised))
+        format!("raise it to {} {until}", self.cap.amount_text(self.raised))
     }
 
     /// Returns the command-line flag that raises it.
@@ -211,9 +211,9 @@ fn used(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
     let at_least = if unpriced > 0 { "at least " } else { "" };
     let spent = match cap.unit() {
         Unit::Tokens => grouped(spent),
-        Unit::Usd => cap.words(spent),
+        Unit::Usd => cap.amount_text(spent),
     };
-    format!("{at_least}{spent} of {} used {}", cap.words(limit), scope_words(cap))
+    format!("{at_least}{spent} of {} used {}", cap.amount_text(limit), scope_words(cap))
 }
 
 fn scope_words(cap: Cap) -> &'static str {
@@ -247,16 +247,16 @@ mod tests {
     }
 
     /// Returns what is reported and asked when this much is used of a cap of 100 a day, request by request.
-    fn told(steps: &[(u64, Option<u64>)]) -> Vec<String> {
+    fn reports(steps: &[(u64, Option<u64>)]) -> Vec<String> {
         let mut caps = Caps::new([(Cap::DayUsd, 100)]);
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         for &(spent, adds) in steps {
             let judged = caps.judge(&UsageTotals::default(), &figures(spent, adds), &BTreeSet::new());
             let said = judged.said.iter().map(|said| said.split(' ').next().unwrap_or_default().to_owned());
             let asked = judged.question.map(|asked| format!("ask {} raise {}", asked.spent, asked.raised));
-            told.push(said.chain(asked).collect::<Vec<_>>().join(" "));
+            lines.push(said.chain(asked).collect::<Vec<_>>().join(" "));
         }
-        told
+        lines
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
                 vec!["The".to_owned(), none, "ask 100 raise 200".to_owned()],
             ),
         ] {
-            assert_eq!(told(&steps), expected, "{steps:?}");
+            assert_eq!(reports(&steps), expected, "{steps:?}");
         }
     }
 

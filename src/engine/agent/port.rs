@@ -187,7 +187,7 @@ pub enum Settlement {
     /// The turn was interrupted before a decision.
     Withdrawn,
     /// The turn goes on without it; it stays in the inbox.
-    Detached,
+    StillWaiting,
     /// It was asked again as another request.
     Superseded,
     /// It timed out undecided.
@@ -197,7 +197,7 @@ pub enum Settlement {
 impl Settlement {
     /// Whether the request is still pending, but postponed.
     pub fn is_postponed(&self) -> bool {
-        matches!(self, Self::Decided { approval: Approval::Later, .. } | Self::Detached)
+        matches!(self, Self::Decided { approval: Approval::Later, .. } | Self::StillWaiting)
     }
 }
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use url::Url;
 
+use super::command_words::{CommandWords, Extent, command_words};
 use super::rules::{Rule, RuleSet, RuleSource};
-use super::words::{CommandWords, Extent, command_words};
 use super::{Approval, Decider, Remember, Request, RequestId};
 use crate::bash;
 use crate::message::ToolName;
@@ -25,7 +25,7 @@ pub enum Grant {
     Words { words: CommandWords, folder: PathBuf },
     /// Calls of this tool to this scheme, host and port.
     Origin { tool: ToolName, origin: String },
-    /// Exactly this command text in this folder, for commands whose words do not say what they do.
+    /// Exactly this command text in this folder, for commands whose effect does not follow from their words.
     Command { text: String, folder: PathBuf },
     /// A rule that the user wrote.
     Rule(Box<Rule>),

@@ -5,6 +5,7 @@
 //! permanent decisions of the user, `grants` those for the session; `provenance` finds the sources of text in
 //! arguments.
 
+pub mod command_words;
 mod grants;
 mod policy;
 mod provenance;
@@ -12,13 +13,12 @@ pub mod rules;
 mod stages;
 #[cfg(test)]
 mod tests;
-pub mod words;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::grants::{Grant, Grants};
-pub use self::policy::{AutoApprove, CallFacts, Place, Policy, Repetition, WorkspaceKind};
+pub use self::policy::{AutoApprove, CallFacts, Policy, Repetition, Workspace, WorkspaceKind};
 pub use self::provenance::{Provenance, Reach, Taint};
 pub use self::stages::{Stage, StageOutcome, Step};
 use crate::config::Mode;
@@ -189,7 +189,7 @@ pub enum Decider {
     Hook,
     /// No rule: the call's risk, taint or kind.
     Risk,
-    /// Nobody: the request timed out.
+    /// The request timed out.
     Expiry,
 }
 

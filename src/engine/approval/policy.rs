@@ -38,7 +38,7 @@ names! { AutoApprove, word { Asking = "asking", Yolo = "yolo", YoloUnsandboxed =
 
 /// The folder a session works in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct Workspace {
     /// Absolute; grants and paths in arguments are relative to it.
     pub folder: PathBuf,
     pub kind: WorkspaceKind,
@@ -71,17 +71,17 @@ pub struct CallFacts<'a> {
     /// Untrusted text that its arguments contain.
     pub taint: &'a [Taint],
     pub isolation: Isolation,
-    pub place: &'a Place,
+    pub place: &'a Workspace,
     pub hook: Option<&'a HookVerdict>,
     pub repetition: Repetition,
-    /// Whether the web address that it requests stands in what the user wrote, or in what the web returned.
+    /// Whether the user's text or a result from the web contains the web address that it requests.
     pub is_named: bool,
 }
 
 impl<'a> CallFacts<'a> {
     /// Whether the call is known to be read-only.
     pub fn only_looks(&self) -> bool {
-        let known = self.plan.effect == Effect::LooksOnly && !self.is_unheld();
+        let known = self.plan.effect == Effect::ReadOnly && !self.is_unheld();
         known || self.spec.side_effect.is_none()
     }
 
@@ -92,7 +92,7 @@ impl<'a> CallFacts<'a> {
     /// Whether the call is a command, or one of a server's program, that no sandbox holds to what it may do unasked. No rule, grant or mode changes that.
     pub(super) fn is_unheld(&self) -> bool {
         let confinement = match self.plan.effect {
-            Effect::LooksOnly => Confinement::ReadOnly,
+            Effect::ReadOnly => Confinement::ReadOnly,
             Effect::Confined => Confinement::Workspace,
             Effect::OfTool => Confinement::Unsandboxed,
         };
@@ -141,7 +141,7 @@ impl<'a> CallFacts<'a> {
             _ if self.is_of_unheld_server() => "is of a server outside of the sandbox".to_owned(),
             (Backend::None, _) => "runs unsandboxed".to_owned(),
             (_, Effect::OfTool) => "reaches out of the sandbox".to_owned(),
-            (backend, Effect::Confined | Effect::LooksOnly) => {
+            (backend, Effect::Confined | Effect::ReadOnly) => {
                 format!(
                     "can write to {}, which {} does not prevent",
                     self.isolation.not_held().join(" and "),
@@ -169,7 +169,7 @@ impl<'a> CallFacts<'a> {
     /// A call known to be read-only has its plan's risk, whatever its tool may do.
     pub(super) fn risk(&self) -> Risk {
         let base = match self.plan.effect {
-            Effect::LooksOnly => self.plan.risk,
+            Effect::ReadOnly => self.plan.risk,
             Effect::OfTool | Effect::Confined => self.plan.risk.max(self.spec.risk),
         };
         if self.taint.is_empty() || self.may_be_tainted() {

@@ -14,11 +14,11 @@ mod authorship;
 mod encoded;
 mod grams;
 mod named;
+mod sources;
 mod span;
 mod spelling;
 #[cfg(test)]
 mod tests;
-mod voices;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use serde_json::Value;
 use self::addresses::{Shape, addresses};
 use self::encoded::{decoded, runs_decoded};
 use self::grams::{Grams, SeedSource};
+use self::sources::{Side, TextSource, sources};
 use self::span::{ArgumentText, counts, cut, pieces};
-use self::voices::{Side, Voice, voices};
 use crate::message::{CallId, Message, Source, ToolName};
 use crate::tool::{Category, ToolSpec};
 
@@ -84,16 +84,16 @@ impl Provenance {
     }
 
     /// Adds a message of the conversation, in order.
-    pub fn hear(&mut self, message: Arc<Message>) {
+    pub fn add(&mut self, message: Arc<Message>) {
         self.messages.push(message);
     }
 
     /// Whether the user wrote this whole web address, or a search or a page of the web returned it.
     #[must_use]
     pub fn names(&self, url: &str) -> bool {
-        voices(&self.messages, &self.tools).iter().any(|voice| match (voice.side, &voice.source) {
-            (Side::Person, _) => named::by_person(voice.text, url),
-            (Side::Outside, Source::Web { .. }) => named::in_text(voice.text, url),
+        sources(&self.messages, &self.tools).iter().any(|source| match (source.side, &source.origin) {
+            (Side::Person, _) => named::by_person(source.text, url),
+            (Side::Outside, Source::Web { .. }) => named::in_text(source.text, url),
             (Side::Outside | Side::Files, _) => false,
         })
     }
@@ -115,37 +115,37 @@ impl Provenance {
         if grams.is_empty() && wanted.places.is_empty() && decoders.is_empty() {
             return Vec::new();
         }
-        let mut voices = voices(&self.messages, &self.tools);
-        let read = |(at, voice): (usize, &Voice<'_>)| -> Vec<(usize, String)> {
-            decoded(voice.text).into_iter().map(|text| (at, text)).collect()
+        let mut sources = sources(&self.messages, &self.tools);
+        let read = |(at, source): (usize, &TextSource<'_>)| -> Vec<(usize, String)> {
+            decoded(source.text).into_iter().map(|text| (at, text)).collect()
         };
-        let hidden: Vec<(usize, String)> = voices.iter().enumerate().flat_map(read).collect();
-        let read: Vec<Voice<'_>> = hidden
+        let hidden: Vec<(usize, String)> = sources.iter().enumerate().flat_map(read).collect();
+        let read: Vec<TextSource<'_>> = hidden
             .iter()
-            .map(|(at, text)| Voice { text, source: voices[*at].source.clone(), ..voices[*at] })
+            .map(|(at, text)| TextSource { text, origin: sources[*at].origin.clone(), ..sources[*at] })
             .collect();
-        voices.extend(read);
+        sources.extend(read);
         // Trusted sources come first and files last, because the first source of a span is the one reported.
-        for turn in [SpeakerTurn::Excuses, SpeakerTurn::Outside, SpeakerTurn::Files] {
-            for (number, voice) in
-                voices.iter().enumerate().filter(|(_, voice)| SpeakerTurn::of(voice, reach) == turn)
+        for pass in [SearchPass::Trusted, SearchPass::Outside, SearchPass::Files] {
+            for (number, source) in
+                sources.iter().enumerate().filter(|(_, source)| SearchPass::of(source, reach) == pass)
             {
-                let heard =
-                    if turn == SpeakerTurn::Excuses { SeedSource::Excused } else { SeedSource::By(number) };
-                grams.hear(voice.text, heard);
-                wanted.hear(voice, heard);
+                let found =
+                    if pass == SearchPass::Trusted { SeedSource::Trusted } else { SeedSource::By(number) };
+                grams.search(source.text, found);
+                wanted.search(source, found);
             }
         }
-        let spans = long(&grams, &args, &voices);
+        let spans = long(&grams, &args, &sources);
         let spans = with_addresses(spans, &wanted);
-        let mut taints = told(spans, &args, &voices);
-        // What a decoder will run is not visible here; it may be text of any of these sources.
-        if let Some(voice) = voices.iter().rfind(|voice| voice.side != Side::Person) {
+        let mut taints = to_taints(spans, &args, &sources);
+        // The text that a decoder will run is not visible here; it may come from any of these sources.
+        if let Some(source) = sources.iter().rfind(|source| source.side != Side::Person) {
             taints.extend(decoders.iter().map(|decoder| Taint {
                 arg: COMMAND.to_owned(),
                 words: format!("{decoder} (it runs what it decodes)"),
-                source: voice.source.clone(),
-                from: voice.from.cloned(),
+                source: source.origin.clone(),
+                from: source.from.cloned(),
             }));
         }
         taints
@@ -154,16 +154,16 @@ impl Provenance {
 
 /// The order in which sources are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SpeakerTurn {
-    Excuses,
+enum SearchPass {
+    Trusted,
     Outside,
     Files,
 }
 
-impl SpeakerTurn {
-    fn of(voice: &Voice<'_>, reach: Reach) -> Self {
-        match (voice.side, reach) {
-            (Side::Person, _) | (Side::Files, Reach::Workspace) => Self::Excuses,
+impl SearchPass {
+    fn of(source: &TextSource<'_>, reach: Reach) -> Self {
+        match (source.side, reach) {
+            (Side::Person, _) | (Side::Files, Reach::Workspace) => Self::Trusted,
             (Side::Files, Reach::Beyond) => Self::Files,
             (Side::Outside, _) => Self::Outside,
         }
@@ -176,16 +176,17 @@ struct Span {
     arg: usize,
     start: usize,
     end: usize,
-    voice: usize,
+    source: usize,
 }
 
 /// The stretches that are long enough to count.
-fn long(grams: &Grams, args: &[span::ArgumentText<'_>], voices: &[Voice<'_>]) -> Vec<Span> {
+fn long(grams: &Grams, args: &[span::ArgumentText<'_>], sources: &[TextSource<'_>]) -> Vec<Span> {
     let stretches = grams.stretches().into_iter();
-    let spans = stretches.map(|one| Span { arg: one.arg, start: one.start, end: one.end, voice: one.voice });
+    let spans =
+        stretches.map(|one| Span { arg: one.arg, start: one.start, end: one.end, source: one.source });
     let counted = spans.filter(|span| {
         let words = args[span.arg].text.get(span.start..span.end).unwrap_or_default();
-        counts(words, voices[span.voice].side)
+        counts(words, sources[span.source].side)
     });
     counted.collect()
 }
@@ -197,7 +198,7 @@ struct ArgumentAddresses {
 
 /// The places of an address in the arguments, and its source.
 struct TaintState {
-    heard: SeedSource,
+    found: SeedSource,
     /// Index of the argument, start and end byte.
     at: Vec<(usize, usize, usize)>,
 }
@@ -207,24 +208,24 @@ impl ArgumentAddresses {
         let mut places: HashMap<String, TaintState> = HashMap::new();
         for (arg, text) in args.into_iter().enumerate() {
             addresses(text, |one| {
-                let new = || TaintState { heard: SeedSource::Nowhere, at: Vec::new() };
+                let new = || TaintState { found: SeedSource::Nowhere, at: Vec::new() };
                 places.entry(one.form).or_insert_with(new).at.push((arg, one.start, one.end));
             });
         }
         Self { places }
     }
 
-    fn hear(&mut self, voice: &Voice<'_>, by: SeedSource) {
+    fn search(&mut self, source: &TextSource<'_>, by: SeedSource) {
         if self.places.is_empty() {
             return;
         }
-        addresses(voice.text, |one| {
-            let a_path = one.shape == Shape::InPath && voice.side == Side::Files;
+        addresses(source.text, |one| {
+            let a_path = one.shape == Shape::InPath && source.side == Side::Files;
             if let Some(place) = self.places.get_mut(&one.form)
-                && place.heard == SeedSource::Nowhere
+                && place.found == SeedSource::Nowhere
                 && !a_path
             {
-                place.heard = by;
+                place.found = by;
             }
         });
     }
@@ -234,8 +235,8 @@ impl ArgumentAddresses {
 fn with_addresses(mut spans: Vec<Span>, wanted: &ArgumentAddresses) -> Vec<Span> {
     let mut more = Vec::new();
     for place in wanted.places.values() {
-        if let SeedSource::By(voice) = place.heard {
-            more.extend(place.at.iter().map(|&(arg, start, end)| Span { arg, start, end, voice }));
+        if let SeedSource::By(source) = place.found {
+            more.extend(place.at.iter().map(|&(arg, start, end)| Span { arg, start, end, source }));
         }
     }
     spans.extend(more);
@@ -250,16 +251,16 @@ fn with_addresses(mut spans: Vec<Span>, wanted: &ArgumentAddresses) -> Vec<Span>
     kept
 }
 
-fn told(spans: Vec<Span>, args: &[span::ArgumentText<'_>], voices: &[Voice<'_>]) -> Vec<Taint> {
+fn to_taints(spans: Vec<Span>, args: &[span::ArgumentText<'_>], sources: &[TextSource<'_>]) -> Vec<Taint> {
     let mut taints: Vec<Taint> = Vec::new();
     for span in spans {
         let piece = &args[span.arg];
-        let voice = &voices[span.voice];
+        let source = &sources[span.source];
         let taint = Taint {
             arg: piece.pointer.clone(),
             words: cut(piece.text.get(span.start..span.end).unwrap_or_default()),
-            source: voice.source.clone(),
-            from: voice.from.cloned(),
+            source: source.origin.clone(),
+            from: source.from.cloned(),
         };
         if !taints.contains(&taint) {
             taints.push(taint);

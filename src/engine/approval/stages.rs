@@ -176,7 +176,7 @@ impl StageInput<'_> {
         match self.rule(effect) {
             Ok((rule, doubt)) => {
                 let by = Decider::Rule { id: rule.id.clone() };
-                self.decided(verdict, by, self.told(rule, does, doubt))
+                self.decided(verdict, by, self.reason_of(rule, does, doubt))
             }
             Err(passed) => StageOutcome::Passed(passed),
         }
@@ -402,16 +402,16 @@ impl StageInput<'_> {
         if near.is_empty() { Err(format!("none applies to {}", self.name())) } else { Err(near.join("; ")) }
     }
 
-    fn told(&self, rule: &Rule, does: &str, doubt: Option<String>) -> String {
-        let mut told = format!("rule {} {does} {}", rule.id, self.name());
+    fn reason_of(&self, rule: &Rule, does: &str, doubt: Option<String>) -> String {
+        let mut text = format!("rule {} {does} {}", rule.id, self.name());
         // Of an allow rule the reason says what it covers.
         if let Some(reason) = rule.reason.as_ref().filter(|_| rule.effect != RuleEffect::Allow) {
-            told.push_str(&format!(": {reason}"));
+            text.push_str(&format!(": {reason}"));
         }
         if let Some(doubt) = doubt {
-            told.push_str(&format!(" ({doubt})"));
+            text.push_str(&format!(" ({doubt})"));
         }
-        told
+        text
     }
 }
 

@@ -19,7 +19,7 @@ use crate::tool::{Access, Category, Effect, Origin, Preview, Question, SideEffec
 #[derive(Debug, Clone)]
 struct Case {
     policy: Policy,
-    place: Place,
+    place: Workspace,
     grants: Grants,
     spec: ToolSpec,
     plan: CallPlan,
@@ -36,7 +36,7 @@ const FOLDER: &str = "/work/notes";
 fn case(name: &str, category: Category, side_effect: SideEffect, access: Access, args: Value) -> Case {
     Case {
         policy: Policy::default(),
-        place: Place { folder: PathBuf::from(FOLDER), ..Place::default() },
+        place: Workspace { folder: PathBuf::from(FOLDER), ..Workspace::default() },
         grants: Grants::default(),
         spec: ToolSpec {
             name: ToolName::new(name),
@@ -108,7 +108,7 @@ fn landlock() -> Isolation {
 
 fn looking_shell() -> Case {
     shell("git status").risk(Risk::Low).with(|case| {
-        case.plan.effect = Effect::LooksOnly;
+        case.plan.effect = Effect::ReadOnly;
         case.spec.risk = Risk::Medium;
     })
 }

@@ -216,10 +216,10 @@ impl History {
             open.by = None;
             open.later = false;
             open.request = Some(request.clone());
-        } else if let Some(detached) = self.late.find(&call.id) {
-            detached.known = RecordedState::Waiting;
-            detached.by = None;
-            detached.request = request.clone();
+        } else if let Some(late) = self.late.find(&call.id) {
+            late.known = RecordedState::Waiting;
+            late.by = None;
+            late.request = request.clone();
         }
     }
 
@@ -246,7 +246,7 @@ impl History {
         }
     }
 
-    /// The call of the last reply, if it has no return. A call with a return may still go on, detached.
+    /// The call of the last reply, if it has no return. A call with a return may still be a late call.
     fn unanswered(&mut self, call: &CallId) -> Option<&mut OpenCall> {
         self.open.iter_mut().find(|open| open.call.id == *call && open.returned.is_none())
     }
@@ -342,7 +342,7 @@ impl History {
         if self.open.is_empty() { cut } else { cut.min(reply_before(self.entries.len())) }
     }
 
-    /// Leaves out this message and those after it. Open calls go on beside the conversation.
+    /// Leaves out this message and those after it. Open calls become late calls.
     fn rewound(&mut self, before: RecordNo) {
         let summary_hides = |history: &Self| {
             let first = history.entries.first();
@@ -353,14 +353,14 @@ impl History {
         }
         let from = self.entries.iter().position(|(no, message)| *no >= before && message.summary().is_none());
         self.entries.truncate(from.unwrap_or(self.entries.len()));
-        self.detach_open();
+        self.make_open_late();
         self.measured = None;
         self.running = None;
         self.last_end = None;
     }
 
     fn cleared(&mut self) {
-        self.detach_open();
+        self.make_open_late();
         self.entries.clear();
         self.archive.clear();
         self.compactions.clear();
@@ -371,8 +371,8 @@ impl History {
         self.last_end = None;
     }
 
-    /// The calls of the last reply go on beside the conversation.
-    fn detach_open(&mut self) {
+    /// The open calls of the last reply become late calls.
+    fn make_open_late(&mut self) {
         for one in std::mem::take(&mut self.open).into_iter().filter(|one| one.returned.is_none()) {
             let OpenCall { call, known, by, request, .. } = one;
             match request {

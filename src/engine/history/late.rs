@@ -16,7 +16,7 @@ pub struct OpenCall {
     pub known: RecordedState,
     /// Who decided, once it is decided.
     pub by: Option<Decider>,
-    /// The latest request for it; none once it is detached from this turn.
+    /// The latest request for it; none once it is a late call.
     pub request: Option<Request>,
     /// Whether the user chose later.
     pub later: bool,
@@ -105,7 +105,7 @@ pub enum DependencyState {
     Failed,
 }
 
-/// The detached calls, in the order in which the model made them.
+/// The late calls, in the order in which the model made them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LateCalls {
     pub calls: Vec<LateCall>,
@@ -122,7 +122,7 @@ impl LateCalls {
         self.calls.iter_mut().find(|one| one.call.id == *call)
     }
 
-    /// Adds a detached call of the current reply; `behind` are the reply's calls after it.
+    /// Adds a late call of the current reply; `behind` are the reply's calls after it.
     pub fn add(&mut self, one: LateCall, behind: &[OpenCall]) {
         let is_behind = |late: &LateCall| behind.iter().any(|open| open.call.id == late.call.id);
         let at = self.calls.iter().position(is_behind).unwrap_or(self.calls.len());
@@ -166,7 +166,7 @@ pub(super) fn final_state(status: ReturnStatus) -> DependencyState {
     if status == ReturnStatus::Ok { DependencyState::Succeeded } else { DependencyState::Failed }
 }
 
-/// The note for the model about the outcome of a detached call.
+/// The note for the model about the outcome of a late call.
 pub(super) fn outcome(done: &LateCall, returned: &ToolReturn) -> String {
     let word = match (returned.status, &done.known) {
         (ReturnStatus::Ok, _) => "was approved later and ran",

@@ -168,7 +168,7 @@ pub enum Record {
     },
     /// The last compaction is undone: its summary is replaced by the messages that it replaced.
     Uncompacted,
-    /// The conversation is cleared; open calls become detached.
+    /// The conversation is cleared; open calls become late calls.
     Cleared,
     Renamed {
         title: String,
@@ -288,7 +288,7 @@ pub fn is_unpriced(usage: Option<Usage>, cost: Option<Usd>, error: Option<ErrorC
     }
 }
 
-/// What the records say about a call of the last reply, or about a detached call.
+/// The state of a call of the last reply, or of a late call, according to the records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordedState {
     Returned,

@@ -144,7 +144,7 @@ fn shown(history: &History) -> String {
         fact(format!("open {} {}{request}{later}", open.call.id, known_word(&open.known)));
     }
     for one in history.late_calls() {
-        fact(format!("detached {} {} as {}", one.call.id, known_word(&one.known), one.request.id));
+        fact(format!("late {} {} as {}", one.call.id, known_word(&one.known), one.request.id));
     }
     if let Some(turn) = history.running() {
         let RunningTurn { number, used, attempts, partial, .. } = turn;
@@ -322,7 +322,7 @@ fn what_waits_outlives_its_turn() {
     use ReturnStatus::{Interrupted, Ok, Undecided};
     check_calls(
         vec![asked("a", "r1"), finished("a", Undecided), finished("b", Ok)],
-        &["7 returns a=Undecided b=Ok", "detached a waiting as r1"],
+        &["7 returns a=Undecided b=Ok", "late a waiting as r1"],
     );
     // Undecided because it depends on a waiting call: it was never asked, so nothing remains of it.
     check_calls(vec![finished("a", Undecided), finished("b", Ok)], &["6 returns a=Undecided b=Ok"]);
@@ -332,34 +332,34 @@ fn what_waits_outlives_its_turn() {
     );
     check_calls(
         vec![asked("a", "r1"), decided("a", Approval::Later), finished("a", Interrupted), finished("b", Ok)],
-        &["8 returns a=Interrupted b=Ok", "detached a waiting as r1"],
+        &["8 returns a=Interrupted b=Ok", "late a waiting as r1"],
     );
     check_calls(
         vec![asked("a", "r1"), decided("a", Approval::yes()), finished("a", Interrupted), finished("b", Ok)],
         &["8 returns a=Interrupted b=Ok"],
     );
-    let detached = |then: Vec<Record>| {
+    let late = |then: Vec<Record>| {
         let mut records = vec![asked("a", "r1"), finished("a", Undecided), finished("b", Ok)];
         records.extend(then);
         records
     };
     let returns = "7 returns a=Undecided b=Ok";
-    check_calls(detached(vec![decided("a", Approval::yes())]), &[returns, "detached a approved as r1"]);
-    check_calls(detached(vec![decided("a", no())]), &[returns, "detached a denied as r1"]);
-    check_calls(detached(vec![decided("a", Approval::Later)]), &[returns, "detached a waiting as r1"]);
+    check_calls(late(vec![decided("a", Approval::yes())]), &[returns, "late a approved as r1"]);
+    check_calls(late(vec![decided("a", no())]), &[returns, "late a denied as r1"]);
+    check_calls(late(vec![decided("a", Approval::Later)]), &[returns, "late a waiting as r1"]);
     check_calls(
-        detached(vec![decided("a", Approval::yes()), started("a")]),
-        &[returns, "detached a may have run as r1"],
+        late(vec![decided("a", Approval::yes()), started("a")]),
+        &[returns, "late a may have run as r1"],
     );
     check_calls(
-        detached(vec![decided("a", Approval::yes()), asked("a", "r2")]),
-        &[returns, "detached a waiting as r2"],
+        late(vec![decided("a", Approval::yes()), asked("a", "r2")]),
+        &[returns, "late a waiting as r2"],
     );
-    check_calls(detached(vec![finished("a", Undecided)]), &[returns, "detached a waiting as r1"]);
+    check_calls(late(vec![finished("a", Undecided)]), &[returns, "late a waiting as r1"]);
 }
 
 /// A previewed call has its return while other calls of its reply have none. A later decision applies to its
-/// detached request. Late calls stay in call order.
+/// request of a late call. Late calls stay in call order.
 #[test]
 fn what_is_previewed_goes_on_beside_its_turn() {
     use ReturnStatus::{Ok, Undecided};
@@ -369,13 +369,10 @@ fn what_is_previewed_goes_on_beside_its_turn() {
         records
     };
     let open = ["open a returned", "open b waiting as r2"];
-    check_calls(previewed(vec![]), &[open[0], open[1], "detached a waiting as r1"]);
-    check_calls(
-        previewed(vec![decided("a", Approval::yes())]),
-        &[open[0], open[1], "detached a approved as r1"],
-    );
-    check_calls(previewed(vec![asked("a", "r3")]), &[open[0], open[1], "detached a waiting as r3"]);
-    check_calls(previewed(vec![expired("a")]), &[open[0], open[1], "detached a expired as r1"]);
+    check_calls(previewed(vec![]), &[open[0], open[1], "late a waiting as r1"]);
+    check_calls(previewed(vec![decided("a", Approval::yes())]), &[open[0], open[1], "late a approved as r1"]);
+    check_calls(previewed(vec![asked("a", "r3")]), &[open[0], open[1], "late a waiting as r3"]);
+    check_calls(previewed(vec![expired("a")]), &[open[0], open[1], "late a expired as r1"]);
     let told = "note LateOutcome { call: CallId(\"a\") }: The earlier call write_file (write a) was approved later and ran.";
     let mut history = History::of(&with_calls(&["a", "b"], previewed(vec![decided("a", Approval::yes())])));
     history.apply(&started("a"));
@@ -395,7 +392,7 @@ fn what_is_previewed_goes_on_beside_its_turn() {
     assert_eq!(people_see, [Ok, Ok], "the call ran, although the model was told that it was undecided");
     check_calls(
         vec![asked("b", "r2"), finished("b", Undecided), asked("a", "r1"), finished("a", Undecided)],
-        &["8 returns a=Undecided b=Undecided", "detached a waiting as r1", "detached b waiting as r2"],
+        &["8 returns a=Undecided b=Undecided", "late a waiting as r1", "late b waiting as r2"],
     );
 }
 
@@ -454,9 +451,9 @@ fn clearing_keeps_only_what_waits() {
         asked("a", "r1"),
         Record::Cleared,
     ];
-    check(&with_calls(&["a", "b"], records), &["detached a waiting as r1"]);
+    check(&with_calls(&["a", "b"], records), &["late a waiting as r1"]);
     let records = vec![asked("a", "r1"), finished("a", ReturnStatus::Ok), asked("b", "r2"), Record::Cleared];
-    check(&with_calls(&["a", "b"], records), &["detached b waiting as r2"]);
+    check(&with_calls(&["a", "b"], records), &["late b waiting as r2"]);
 }
 
 #[test]
@@ -474,7 +471,7 @@ fn grants_come_back_with_the_session() {
         assert_eq!(History::of(&with_calls(&["a"], records)).grants().iter().count(), granted, "{request}");
     }
     let cleared = records.into_iter().chain([Record::Cleared]).collect();
-    check(&with_calls(&["a"], cleared), &["detached a approved as r1", grant]);
+    check(&with_calls(&["a"], cleared), &["late a approved as r1", grant]);
 }
 
 #[test]

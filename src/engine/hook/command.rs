@@ -82,8 +82,8 @@ impl CommandHook {
         ]);
         let (file, cwd) = (program(&self.def, &self.at), input.workspace.clone());
         let program = Program { file, args, cwd, env, input: None, errors: None };
-        let told = told(input).to_string();
-        let ran = run(program, told.as_bytes(), self.def.timeout).await;
+        let value = input_json(input).to_string();
+        let ran = run(program, value.as_bytes(), self.def.timeout).await;
         // Processes that left the hook's process group are ended too.
         let ending = tokio::task::spawn_blocking(move || end_survivors(&mark));
         // The task fails only if the runtime shuts down.
@@ -231,30 +231,30 @@ impl Hook for UnavailableHook {
 }
 
 /// Builds the JSON object that a hook receives.
-pub fn told(input: &HookInput) -> Value {
-    let mut told = json!({
+pub fn input_json(input: &HookInput) -> Value {
+    let mut value = json!({
         "event": input.subject.event().word(),
         "session": input.session,
         "workspace": input.workspace.display().to_string(),
     });
     match &input.subject {
-        HookSubject::SessionStart { source } => told["source"] = json!(source),
-        HookSubject::UserPromptSubmit { prompt } => told["prompt"] = json!(prompt),
-        HookSubject::PreToolUse { call } => tell_call(&mut told, call),
+        HookSubject::SessionStart { source } => value["source"] = json!(source),
+        HookSubject::UserPromptSubmit { prompt } => value["prompt"] = json!(prompt),
+        HookSubject::PreToolUse { call } => tell_call(&mut value, call),
         HookSubject::PostToolUse { call, returned } | HookSubject::PostToolUseFailure { call, returned } => {
-            tell_call(&mut told, call);
-            told["tool_response"] = json!({"status": returned.status, "text": returned.text()});
+            tell_call(&mut value, call);
+            value["tool_response"] = json!({"status": returned.status, "text": returned.text()});
         }
-        HookSubject::PreCompact { messages } => told["messages"] = json!(messages),
-        HookSubject::Stop { answer } => told["answer"] = json!(answer),
-        HookSubject::SessionEnd { reason } => told["reason"] = json!(reason),
+        HookSubject::PreCompact { messages } => value["messages"] = json!(messages),
+        HookSubject::Stop { answer } => value["answer"] = json!(answer),
+        HookSubject::SessionEnd { reason } => value["reason"] = json!(reason),
     }
-    told
+    value
 }
 
-fn tell_call(told: &mut Value, call: &ToolCall) {
-    told["tool"] = json!(call.name.as_str());
-    told["call"] = json!(call.id.0);
+fn tell_call(value: &mut Value, call: &ToolCall) {
+    value["tool"] = json!(call.name.as_str());
+    value["call"] = json!(call.id.0);
     // Arguments that are not an object fail at planning; hooks always receive an object.
-    told["tool_input"] = if call.args.is_object() { call.args.clone() } else { json!({}) };
+    value["tool_input"] = if call.args.is_object() { call.args.clone() } else { json!({}) };
 }

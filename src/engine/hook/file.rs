@@ -100,7 +100,7 @@ pub fn parse(text: &str, path: &Path, scope: HookScope) -> Result<Vec<HookDef>, 
                 reading.problem(at, "`hook` is written as a section [[hook]] for each hook".to_owned());
             }
             None => {
-                let what = format!("`{}` is not allowed here; hooks are [[hook]] sections", shown(key));
+                let what = format!("`{}` is not allowed here; hooks are [[hook]] sections", line_of(key));
                 reading.problem(at, what);
             }
         }
@@ -137,7 +137,8 @@ impl HookFileParser<'_> {
         for (key, _) in table {
             if !KEYS.contains(&key) {
                 let guess = nearest(key, KEYS).map(|name| format!(" (did you mean `{name}`?)"));
-                let what = format!("`{}` is not a field of a hook{}", shown(key), guess.unwrap_or_default());
+                let what =
+                    format!("`{}` is not a field of a hook{}", line_of(key), guess.unwrap_or_default());
                 self.problem(position(table.key(key)), what);
             }
         }
@@ -188,7 +189,7 @@ impl HookFileParser<'_> {
                 None => {
                     let guess = nearest(&word, HookEvent::NAMES.iter().copied());
                     let guess = guess.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
-                    self.problem(at, format!("there is no event `{}`{guess}", shown(&word)));
+                    self.problem(at, format!("there is no event `{}`{guess}", line_of(&word)));
                 }
             }
         }
@@ -206,7 +207,7 @@ impl HookFileParser<'_> {
             if let Err(error) = globset::Glob::new(glob) {
                 let what = format!(
                     "`{}` is not a valid pattern: {}",
-                    shown(glob),
+                    line_of(glob),
                     sanitize_line(&error.to_string())
                 );
                 self.problem(at, what);
@@ -301,7 +302,7 @@ fn events_in_words() -> String {
     HookEvent::NAMES.join(", ")
 }
 
-fn shown(text: &str) -> String {
+fn line_of(text: &str) -> String {
     truncate(&sanitize_line(text), 60)
 }
 

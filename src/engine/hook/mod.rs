@@ -2,18 +2,18 @@
 //!
 //! A hook may deny a call, make it ask, allow it, defer it or rewrite its arguments. Its verdict is one input
 //! among those that the policy weighs, and never overrides a deny. This file holds only the trait and its
-//! values; the hook that runs a program is beside it (layer 5): `file` parses definitions, `trust` decides
+//! values; the hook that runs a program is in the same folder (layer 5): `file` parses definitions, `trust` decides
 //! which may run (`words` finds the files named in a shell command line), `command` runs them through
 //! `process` and parses their output with `answer`, `notices` reports to the user. Called by the driver and by
 //! the code that opens and closes sessions.
 
 pub mod answer;
 pub mod command;
+mod command_files;
 pub mod file;
 pub mod notices;
 pub mod process;
 pub mod trust;
-mod words;
 
 #[cfg(test)]
 mod tests;

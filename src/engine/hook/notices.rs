@@ -18,23 +18,23 @@ const REMEMBERED: usize = 1_000;
 #[derive(Debug)]
 pub struct HookNotices {
     words: mpsc::Sender<String>,
-    told: Mutex<BTreeSet<String>>,
+    reported: Mutex<BTreeSet<String>>,
 }
 
 impl HookNotices {
     /// Creates both ends.
     pub fn new() -> (Self, mpsc::Receiver<String>) {
-        let (words, heard) = mpsc::channel(WAITING);
-        (Self { words, told: Mutex::default() }, heard)
+        let (words, queue) = mpsc::channel(WAITING);
+        (Self { words, reported: Mutex::default() }, queue)
     }
 
     /// Reports this message, unless one with the same `key` was reported before. The text must be sanitized.
     pub fn tell(&self, key: String, text: String) {
-        let mut told = self.told.lock();
-        if told.len() >= REMEMBERED {
-            told.clear();
+        let mut reported = self.reported.lock();
+        if reported.len() >= REMEMBERED {
+            reported.clear();
         }
-        if !told.insert(key) {
+        if !reported.insert(key) {
             return;
         }
         tracing::warn!("{text}");

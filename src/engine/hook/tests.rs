@@ -10,7 +10,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::answer::verdict;
-use super::command::{CommandHook, UnavailableHook, UnavailableReason, told};
+use super::command::{CommandHook, UnavailableHook, UnavailableReason, input_json};
 use super::file::{HookDef, HookScope, parse};
 use super::notices::HookNotices;
 use super::process::{BoundedOutput, MOST_OUTPUT, ProcessResult};
@@ -612,7 +612,7 @@ async fn what_is_missing_asks() {
 
 #[test]
 fn what_a_hook_is_told() {
-    let of = |subject| told(&HookInput { session: "s".to_owned(), workspace: "/w".into(), subject });
+    let of = |subject| input_json(&HookInput { session: "s".to_owned(), workspace: "/w".into(), subject });
     let returned = ToolReturn::program(CallId("s/1.1.0".to_owned()), ReturnStatus::Failed, "exit 1");
     let all = |event: &str, rest: Value| {
         let mut told = json!({"event": event, "session": "s", "workspace": "/w"});

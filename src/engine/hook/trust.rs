@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::command_files::{named, named_by_args};
 use super::file::{HookCommand, HookDef, HookScope};
-use super::words::{named, named_by_args};
 use crate::stdx::fs::{create_private_dir, write_private};
 
-pub use super::words::PathRoots;
+pub use super::command_files::PathRoots;
 
 /// Maximum bytes of a file that a command names.
 const LARGEST: u64 = 64 * 1024 * 1024;

@@ -29,13 +29,13 @@ pub struct NewMemory {
     pub call: Option<String>,
 }
 
-/// What became of it.
+/// The result of saving a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SaveOutcome {
     pub stored: StoredMemory,
     /// The text that it replaced, and how alike they were.
     pub replaced: Option<(String, u8)>,
-    /// What went because there were too many, or would go.
+    /// The memories that were or would be removed because there were too many.
     pub decay: Option<(DecayConsent, DecayResult)>,
 }
 
@@ -52,7 +52,7 @@ pub struct DecayResult {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MemoryChange {
     pub text: Option<String>,
-    /// Whose words the text is.
+    /// The author of the text.
     pub authorship: Authorship,
     pub tags: Option<Vec<String>>,
     pub is_protected: Option<bool>,
@@ -382,7 +382,7 @@ pub fn replacement(old: &Memory, new: NewMemory) -> MemoryChange {
 impl DecayResult {
     /// Says what went, or with `Propose` what would.
     #[must_use]
-    pub fn words(&self, consent: DecayConsent, strategy: DecayStrategy) -> String {
+    pub fn sentence(&self, consent: DecayConsent, strategy: DecayStrategy) -> String {
         let gone = count(self.gone, "old memory");
         let (would, into) = match (consent, strategy) {
             (DecayConsent::Propose, DecayStrategy::Cut) => ("would be deleted", String::new()),

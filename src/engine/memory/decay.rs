@@ -1,4 +1,4 @@
-//! Which memories go when there are too many, and what is written before. Pure.
+//! Selects the memories to remove when there are too many, and the summaries that replace them. Pure.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn quoted(text: &str) -> usize {
 pub struct DecayPlan {
     /// The memories that go, the oldest first.
     pub going: Vec<MemoryId>,
-    /// Each replaces some of them: texts, tags, and whose words they are.
+    /// Each replaces some of them: texts, tags, and the authorship.
     pub summaries: Vec<DecaySummary>,
 }
 

@@ -38,7 +38,7 @@ pub struct Memory {
     pub updated: Option<Timestamp>,
     /// From when on it does not apply any more.
     pub expires: Option<Timestamp>,
-    /// Whose words it is.
+    /// The author of its text.
     pub authorship: Authorship,
     /// The session in which it was saved, and the call that saved it.
     pub session: Option<String>,

@@ -8,7 +8,7 @@ use super::index::Prefixes;
 use super::{Memories, MemoryError, MemoryId, StoredMemory, recall};
 use crate::stdx::text::one_line_summary;
 
-/// Problems that are told at once.
+/// The most problems that are reported at once.
 const PROBLEMS: usize = 20;
 
 /// Days after which a memory that was not used is proposed for a review.

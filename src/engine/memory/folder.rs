@@ -43,7 +43,7 @@ pub struct Folder {
     inner: PathBuf,
 }
 
-/// What tells that a file was changed: time in nanoseconds, size, number on the disk.
+/// The stamp by which a changed file is detected: time in nanoseconds, size, inode number.
 pub type Stamp = (i64, i64, i64);
 
 /// A file that was read.

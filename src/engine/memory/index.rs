@@ -14,8 +14,8 @@ use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 use super::MemoryError;
 use super::folder::{Folder, FoundFile, Stamp};
 use super::recall::{Candidate, Corpus, HITS, applies, rank, weight};
-use crate::store::beside::{FileError, Statements as _, open_beside};
 use crate::store::file_id;
+use crate::store::sidecar::{FileError, Statements as _, open_sidecar};
 
 /// The name of the file in the data folder.
 pub const FILE: &str = "memory.db";
@@ -98,7 +98,7 @@ impl Index {
     }
 
     fn opened(&self) -> Result<OpenIndex, FileError> {
-        let open = || open_beside(&self.path, VERSION, SCHEMA, BUSY);
+        let open = || open_sidecar(&self.path, VERSION, SCHEMA, BUSY);
         let opened = match open() {
             Err(FileError::Damaged) => {
                 self.remove();
@@ -119,7 +119,7 @@ impl Index {
         for end in ["", "-wal", "-shm"] {
             let mut path = self.path.clone().into_os_string();
             path.push(end);
-            // Opening it tells what is wrong.
+            // Opening it reports the problem.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -146,7 +146,7 @@ impl Index {
     /// Brings the index up to date with all of a folder, batch by batch, through a connection of its own.
     pub fn scan(&self, folder: &Folder) -> Result<(), MemoryError> {
         let names = folder.names(usize::MAX)?;
-        let apart = open_beside(&self.path, VERSION, SCHEMA, BUSY);
+        let apart = open_sidecar(&self.path, VERSION, SCHEMA, BUSY);
         match apart.and_then(|mut connection| take(&mut connection, folder, &names)) {
             Ok(()) => Ok(()),
             Err(_) => self.with(|connection| take(connection, folder, &names)),

@@ -1,4 +1,4 @@
-//! Memory: what the user told to keep beyond a session, as Markdown files, found by a full-text index.
+//! Memory: facts that are kept beyond a session at the user's request, as Markdown files, found by a full-text index.
 //!
 //! The files are the truth and may be edited by hand; the index follows from them. Memories are in the user's folder of
 //! knowledge and in that of a project, whose count only while the project is trusted with its contents of now. What a memory
@@ -14,7 +14,7 @@ mod index;
 mod recall;
 mod request;
 mod similar;
-mod words;
+mod text;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub use self::find::{MemoryListing, RecallHit, Review};
 pub use self::folder::MemoryScope;
 pub use self::index::FILE;
 pub use self::request::MemoryRequest;
-pub use self::words::{line, listed};
+pub use self::text::{line, listed};
 
 use self::entry::EntryError;
 use self::folder::Folder;
@@ -36,7 +36,7 @@ use self::index::Index;
 use crate::config::MemorySettings;
 use crate::message::Authorship;
 use crate::stdx::clock::Clock;
-use crate::store::beside::FileError;
+use crate::store::sidecar::FileError;
 
 /// Why something cannot be done with memories. The texts say what to do.
 #[derive(Debug, thiserror::Error)]
@@ -123,7 +123,7 @@ pub struct StoredMemory {
 }
 
 impl StoredMemory {
-    /// Says whose words it is; a file of the project is of whoever works on it.
+    /// Returns the source of its text; a project's file counts as text of the project.
     #[must_use]
     pub fn source(&self) -> &'static str {
         match (self.id.scope, self.memory.authorship) {
@@ -187,7 +187,7 @@ impl Memories {
         Self(Arc::new(MemoryState { options, index }))
     }
 
-    /// Returns those of nobody: nothing is found, and nothing can be kept.
+    /// Returns memories without a folder: nothing is found, and nothing can be stored.
     #[must_use]
     pub fn none(clock: Arc<dyn Clock>) -> Self {
         let (data, settings) = (PathBuf::new(), MemorySettings::default());

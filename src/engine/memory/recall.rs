@@ -1,4 +1,4 @@
-//! Which memories apply to a text: its words, and the rank of what has them. Pure.
+//! Finds the memories that apply to a text: the words to search for, and the rank of memories with them. Pure.
 //!
 //! A rank is that of BM25 with each word counted once (memories are short), more for words in tags, for what is recent and for
 //! what was used.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::change::{MemoryChange, NewMemory, SaveOutcome};
 use super::folder::MemoryScope;
-use super::words::{details, line, listed, reviewed};
+use super::text::{details, line, listed, reviewed};
 use super::{Memories, MemoryError, MemoryId};
 use crate::config::DecayConsent;
 use crate::message::Authorship;
@@ -84,7 +84,10 @@ impl Memories {
                 let decayed = self.decay(project)?;
                 match decayed.gone + decayed.kept {
                     0 => "There are not too many memories; nothing was changed.\n".to_owned(),
-                    _ => format!("{}.\n", decayed.words(DecayConsent::Allow, self.settings().decay_strategy)),
+                    _ => format!(
+                        "{}.\n",
+                        decayed.sentence(DecayConsent::Allow, self.settings().decay_strategy)
+                    ),
                 }
             }
         })
@@ -99,7 +102,7 @@ impl Memories {
             Some((old, alike)) => format!("Saved {stored}\nIt replaced what is {alike} % alike: {old}\n"),
         };
         if let Some((consent, decayed)) = &saved.decay {
-            let words = decayed.words(*consent, self.settings().decay_strategy);
+            let words = decayed.sentence(*consent, self.settings().decay_strategy);
             text.push_str(&match consent {
                 DecayConsent::Propose => {
                     format!(

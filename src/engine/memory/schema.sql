@@ -30,7 +30,7 @@ END;
 CREATE TRIGGER IF NOT EXISTS uncounted AFTER DELETE ON entries WHEN old.number IS NOT NULL BEGIN
     UPDATE totals SET memories = memories - 1, length = length - old.length WHERE folder = old.folder;
 END;
--- How often a memory was put beside a prompt or found by the model, and when last.
+-- How often a memory was added to a prompt or found by the model, and when last.
 CREATE TABLE IF NOT EXISTS uses (
     folder TEXT NOT NULL,
     number INTEGER NOT NULL,

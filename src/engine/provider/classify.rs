@@ -292,14 +292,14 @@ const BAD_KEYS: &[&str] = &["incorrect api key", "invalid api key", "api key not
 pub fn class_of(facts: &FailureFacts<'_>) -> ErrorClass {
     let by_code = by_word(facts.code);
     let by_kind = by_word(facts.kind);
-    let told = by_code.or(by_kind);
+    let stated = by_code.or(by_kind);
     let words = facts.message.to_lowercase();
     match facts.status {
         // A 401 is an authentication failure whatever its code.
         Some(401) => ErrorClass::Auth,
         Some(402) => ErrorClass::Billing,
         // The code is right about a 403 caused by a filter or a quota.
-        Some(403) => exact(told, &[ErrorClass::Quota, ErrorClass::Filtered, ErrorClass::Billing])
+        Some(403) => exact(stated, &[ErrorClass::Quota, ErrorClass::Filtered, ErrorClass::Billing])
             .or_else(|| by_words(&words))
             .unwrap_or(ErrorClass::Permission),
         Some(404 | 405 | 410 | 501) => ErrorClass::NotFound,
@@ -308,14 +308,14 @@ pub fn class_of(facts: &FailureFacts<'_>) -> ErrorClass {
         Some(413) => ErrorClass::ContextOverflow,
         Some(429) => too_many(by_code, by_kind, &words),
         Some(503 | 529) if !overflows(&words) => ErrorClass::Overloaded,
-        Some(status) if status >= 500 => exact(told, &[ErrorClass::Overloaded])
+        Some(status) if status >= 500 => exact(stated, &[ErrorClass::Overloaded])
             .or_else(|| overflows(&words).then_some(ErrorClass::ContextOverflow))
             .unwrap_or(ErrorClass::Server),
         Some(_) if overflows(&words) => ErrorClass::ContextOverflow,
-        Some(_) => by_words(&words).or(told).unwrap_or(ErrorClass::BadRequest),
+        Some(_) => by_words(&words).or(stated).unwrap_or(ErrorClass::BadRequest),
         // "Too many tokens" may also mean a rate limit: a code is more reliable.
-        None if told != Some(ErrorClass::RateLimited) && overflows(&words) => ErrorClass::ContextOverflow,
-        None => by_words(&words).or(told).unwrap_or(ErrorClass::Server),
+        None if stated != Some(ErrorClass::RateLimited) && overflows(&words) => ErrorClass::ContextOverflow,
+        None => by_words(&words).or(stated).unwrap_or(ErrorClass::Server),
     }
 }
 
@@ -328,8 +328,8 @@ fn too_many(code: Option<ErrorClass>, kind: Option<ErrorClass>, words: &str) -> 
     let sure = [ErrorClass::Quota, ErrorClass::Billing, ErrorClass::Overloaded];
     let spent = SPENT.iter().any(|spent| words.contains(spent)).then_some(ErrorClass::Billing);
     let busy = words.contains("overloaded").then_some(ErrorClass::Overloaded);
-    let told = exact(code, &sure).or_else(|| exact(kind, &sure));
-    told.or(spent).or(busy).unwrap_or(ErrorClass::RateLimited)
+    let stated = exact(code, &sure).or_else(|| exact(kind, &sure));
+    stated.or(spent).or(busy).unwrap_or(ErrorClass::RateLimited)
 }
 
 /// Classifies by the message alone: hosts send these phrases with less precise codes.

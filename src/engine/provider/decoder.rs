@@ -346,8 +346,8 @@ pub fn is_error(value: &Value) -> bool {
 
 /// Reads token counts in the form of OpenAI's protocols, which differ in the names for input and output: input
 /// includes caches, output includes reasoning.
-pub fn openai_usage(told: &Value, input: &str, output: &str) -> Usage {
-    let count = |path: String| told.pointer(&path).and_then(Value::as_u64);
+pub fn openai_usage(reported: &Value, input: &str, output: &str) -> Usage {
+    let count = |path: String| reported.pointer(&path).and_then(Value::as_u64);
     Usage {
         input: count(format!("/{input}")),
         output: count(format!("/{output}")),
@@ -355,7 +355,7 @@ pub fn openai_usage(told: &Value, input: &str, output: &str) -> Usage {
         cache_write: count(format!("/{input}_details/cache_write_tokens")),
         reasoning: count(format!("/{output}_details/reasoning_tokens")),
         // OpenRouter reports the cost in dollars.
-        cost: told.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
+        cost: reported.get("cost").and_then(Value::as_f64).and_then(Usd::from_dollars),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why a request failed, and the only table of what follows from it.
+//! The classes of failed requests, and the only table of how the program reacts to them.
 //!
 //! A [`ProviderError`] is a value: it ends an attempt, is stored with its turn, and is shown. No other code
 //! decides whether a request is repeated.
@@ -136,7 +136,7 @@ impl ProviderError {
 
     /// Describes the failure in one sentence without its full stop. A provider's message alone may be
     /// unclear, so the class precedes it.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let ClassFacts { words, is_ours, .. } = self.class.facts();
         let said = self.to_string();
         if is_ours || said.to_lowercase().starts_with(words) { said } else { format!("{words}: {said}") }
@@ -251,7 +251,7 @@ impl ErrorClass {
     }
 
     /// Describes the failure in a few words.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         self.facts().words
     }
 }

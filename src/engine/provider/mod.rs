@@ -1,7 +1,7 @@
 //! The interface to model services: takes a request, returns stream events, reports failures as values.
 //!
 //! A codec ([`WireCodec`]) is pure: it never opens a socket and never reads a clock. `agent` calls a
-//! [`Provider`]. This file belongs to layer 2; the implementations in the files beside it belong to layer 5.
+//! [`Provider`]. This file belongs to layer 2; the implementations in the other files of the folder belong to layer 5.
 
 pub mod error;
 pub mod profile;
@@ -52,7 +52,7 @@ pub trait Provider: Send + Sync {
     /// Starts one request. Yields `Started` first and `Finished` last, or stops early with exactly one `Err`.
     ///
     /// Part indices start at 0, have no gaps, and follow the order of `PartStarted`. A text or thinking part
-    /// ends before the next one starts; tool calls may stay open beside it until the end of the reply.
+    /// ends before the next one starts; tool calls may stay open at the same time until the end of the reply.
     /// Dropping the stream or firing `cancel` closes the connection; after `cancel` the stream ends without a
     /// further item.
     fn stream(

@@ -16,7 +16,7 @@ impl RetryHeaders {
         let millis = get("retry-after-ms").and_then(milliseconds);
         let after = get("retry-after").and_then(|value| seconds(value).or_else(|| until(value, now)));
         Self {
-            // A wait of zero carries no information (Azure sends it beside a real one).
+            // A wait of zero carries no information (Azure sends it together with a real one).
             retry_after: millis.into_iter().chain(after).find(|wait| !wait.is_zero()),
             should_retry: get("x-should-retry").and_then(|value| match value.trim() {
                 "true" => Some(true),

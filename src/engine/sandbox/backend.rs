@@ -28,7 +28,7 @@ pub struct SandboxOptions {
 #[derive(Clone)]
 pub struct SandboxSelection {
     pub sandbox: Arc<dyn Sandbox>,
-    /// What people are told of the choice: why a better backend is not used, with the remedy. Empty if nothing is amiss.
+    /// Remarks on the choice, for people: why a better backend is not used, with the remedy. Empty if there are none.
     pub remarks: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ mod linux {
 
     use super::super::child::run_to_end;
     use super::super::docker::Docker;
-    use super::super::subprocess::{Launch, StagePlace, Subprocess};
+    use super::super::subprocess::{Launch, StageSetup, Subprocess};
     use super::super::{Backend, Command, Confinement, Hold, Isolation};
     use super::{SandboxOptions, stamp};
     use crate::stdx::fs::write_atomic;
@@ -123,7 +123,7 @@ mod linux {
 
     pub(super) fn available(backend: Backend, options: &SandboxOptions) -> Result<Subprocess, String> {
         let locks = options.verdicts.with_extension("locks");
-        let place = Arc::new(StagePlace::new(options.helper.clone(), options.paths.clone(), locks));
+        let place = Arc::new(StageSetup::new(options.helper.clone(), options.paths.clone(), locks));
         let (launch, isolation, program) = match backend {
             Backend::None => return Ok(Subprocess::plain()),
             Backend::Landlock => (Launch::Landlock(place), LANDLOCK, None),

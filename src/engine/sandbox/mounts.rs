@@ -22,7 +22,7 @@ pub struct ProtectiveMounts {
 }
 
 impl ProtectiveMounts {
-    /// Errs if a link stands where something must be protected.
+    /// Errs if a link is in the place of a protected path.
     pub fn of(policy: &SandboxPolicy) -> io::Result<Self> {
         let mut found = Self { held: BTreeSet::new(), read_only: BTreeSet::new() };
         for path in &policy.protected {
@@ -141,7 +141,7 @@ fn is_made(path: &Path) -> bool {
     }
 }
 
-/// Returns what stands in a file that had to be made. In `commondir`: git's folder is its own, as without the file.
+/// Returns the content of a file that had to be created. In `commondir`: git's folder is its own, as without the file.
 fn content(path: &Path) -> &'static [u8] {
     if path.ends_with("commondir") { b".\n" } else { b"" }
 }

@@ -179,7 +179,7 @@ mod linux {
         let end = loop {
             tokio::select! {
                 biased;
-                // Without a status the command is ended as if it were told to.
+                // Without a status the command is ended as on a request to end.
                 status = child.wait() => break status.ok(),
                 _ = term.recv() => break None,
                 _ = watch.tick() => {

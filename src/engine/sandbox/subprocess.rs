@@ -76,19 +76,19 @@ pub enum Launch {
     /// By the shell, with the user's own rights.
     Plain,
     /// By this program as a stage, confined by Landlock.
-    Landlock(Arc<StagePlace>),
+    Landlock(Arc<StageSetup>),
     /// The same, inside of this bubblewrap.
-    Bubblewrap(Arc<StagePlace>, PathBuf),
+    Bubblewrap(Arc<StageSetup>, PathBuf),
     /// In a container.
     #[cfg(target_os = "linux")]
-    Docker(Arc<StagePlace>, Arc<Docker>),
+    Docker(Arc<StageSetup>, Arc<Docker>),
     /// Not at all, for this reason.
     Unavailable(String),
 }
 
-/// What stages are started with.
+/// The data for starting stages.
 #[derive(Debug)]
-pub struct StagePlace {
+pub struct StageSetup {
     helper: PathBuf,
     paths: SandboxPaths,
     /// The folder of locks; made when it is needed.
@@ -104,7 +104,7 @@ struct StageFolders {
     temporary: TempDir,
 }
 
-impl StagePlace {
+impl StageSetup {
     /// `helper` is this program, `locks` a folder in which every `co` of the user can lock files.
     #[must_use]
     pub fn new(helper: PathBuf, paths: SandboxPaths, locks: PathBuf) -> Self {
@@ -218,7 +218,7 @@ pub struct CommandResources {
     _points: Option<MountPoints>,
     #[cfg(target_os = "linux")]
     _container: Option<Container>,
-    /// Declared last, so that it is dropped after what it stands for.
+    /// Declared last, so that it is dropped after the fields before it.
     _pending: Option<PendingGuard>,
 }
 
@@ -230,7 +230,7 @@ impl CommandResources {
 }
 
 #[cfg(target_os = "linux")]
-impl StagePlace {
+impl StageSetup {
     fn policy(command: &Command, folders: &StageFolders) -> SandboxPolicy {
         SandboxPolicy::new(command.confinement, &command.cwd, folders.temporary.path(), &folders.paths)
     }
@@ -288,7 +288,7 @@ impl StagePlace {
 }
 
 #[cfg(target_os = "linux")]
-impl StagePlace {
+impl StageSetup {
     fn contained(&self, command: &Command, docker: &Arc<Docker>) -> io::Result<(Program, CommandResources)> {
         let folders = self.folders()?;
         let policy = Self::policy(command, folders);
@@ -301,7 +301,7 @@ impl StagePlace {
             file: self.stage(),
             args: stage_arguments(&order, &command.script)?,
             cwd: "/".into(),
-            // Its mark among them tells other processes that it runs.
+            // By its mark in the environment other processes detect that it runs.
             env: docker.client_env(&env),
             input: command.input.clone(),
             errors: command.errors.clone(),
@@ -365,7 +365,7 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
         Ok(started) => open(started, &events),
         Err(error) => Err(error),
     };
-    let (group, mut exit, mut pump) = match opened {
+    let (group, mut exit, mut forwarder) = match opened {
         Ok(opened) => opened,
         Err(error) => {
             let _ = events.send(Err(error)).await;
@@ -382,15 +382,15 @@ async fn drive(sandbox: Subprocess, command: Command, cancel: CancellationToken,
             Ok(Err(_)) | Err(_) => End::Cut(Exit::Signal(rustix::process::Signal::KILL.as_raw())),
         },
         () = timed_out(limit, &unlimited) => End::Cut(Exit::TimedOut),
-        never = pump.forever() => match never {},
+        never = forwarder.forever() => match never {},
     };
     match end {
         // A stage that exits has ended what the command started, and bubblewrap the rest of its namespace.
         End::Itself(status @ Exit::Code(_)) if is_staged => {
-            finish(status, group, &mut pump, None, &events).await;
+            finish(status, group, &mut forwarder, None, &events).await;
         }
-        End::Itself(status) => finish(status, group, &mut pump, marker, &events).await,
-        End::Cut(status) => cut(status, group, exit, &mut pump, marker, &events).await,
+        End::Itself(status) => finish(status, group, &mut forwarder, marker, &events).await,
+        End::Cut(status) => cut(status, group, exit, &mut forwarder, marker, &events).await,
     }
 }
 
@@ -402,16 +402,22 @@ async fn timed_out(limit: Duration, unlimited: &AtomicBool) {
     }
 }
 
-type Opened = (Group, oneshot::Receiver<io::Result<Exit>>, Pump);
+type Opened = (Group, oneshot::Receiver<io::Result<Exit>>, OutputForwarder);
 
 fn open(started: StartedChild<std::io::PipeReader>, events: &Events) -> io::Result<Opened> {
     let output = pipe::Receiver::from_owned_fd(started.pipes.into())?;
-    Ok((started.group, started.exit, Pump { output, events: events.clone() }))
+    Ok((started.group, started.exit, OutputForwarder { output, events: events.clone() }))
 }
 
 /// Handles the shell's exit: reads its last output, ends the rest of its group, reports those that left it.
-async fn finish(status: Exit, group: Group, pump: &mut Pump, marker: Option<String>, events: &Events) {
-    let _ = timeout(DRAIN, pump.until_end()).await;
+async fn finish(
+    status: Exit,
+    group: Group,
+    forwarder: &mut OutputForwarder,
+    marker: Option<String>,
+    events: &Events,
+) {
+    let _ = timeout(DRAIN, forwarder.until_end()).await;
     group.terminate();
     let id = group.id();
     // Concurrently: a slow reader must not prolong the life of the group.
@@ -431,13 +437,13 @@ async fn cut(
     status: Exit,
     group: Group,
     exit: oneshot::Receiver<io::Result<Exit>>,
-    pump: &mut Pump,
+    forwarder: &mut OutputForwarder,
     marker: Option<String>,
     events: &Events,
 ) {
     group.terminate();
     let mut exit = exit.fuse();
-    let _ = timeout(CUT_GRACE, async { tokio::join!(&mut exit, pump.until_end()) }).await;
+    let _ = timeout(CUT_GRACE, async { tokio::join!(&mut exit, forwarder.until_end()) }).await;
     // Listed before SIGKILL, since afterwards it is unknown which processes had left the group. Without a
     // mark, or when the runtime shuts down, the closure is dropped unused together with the group, which
     // kills the group as well.
@@ -448,8 +454,8 @@ async fn cut(
         left
     })
     .await;
-    let _ = timeout(CUT_DRAIN, pump.until_end()).await;
-    // Containers and mount points go before the end is told.
+    let _ = timeout(CUT_DRAIN, forwarder.until_end()).await;
+    // Containers and mount points are removed before the end is reported.
     if !exit.is_terminated() {
         let _ = timeout(CLEANING, exit).await;
     }
@@ -482,12 +488,12 @@ fn outside(group: Pid, mut found: Vec<Survivor>) -> Vec<Survivor> {
 }
 
 /// Forwards output from the pipe to the reader. Its futures may be dropped at any await without loss.
-struct Pump {
+struct OutputForwarder {
     output: pipe::Receiver,
     events: Events,
 }
 
-impl Pump {
+impl OutputForwarder {
     /// Forwards until no process can write any more, or the reader is gone.
     async fn until_end(&mut self) {
         // Reserve the slot before reading, so that bytes that were read are always delivered.

@@ -179,7 +179,7 @@ impl Tasks {
             match event {
                 Ok(ExecEvent::Output(bytes)) => log.push(&bytes).await,
                 Ok(ExecEvent::Survivors { .. }) => {}
-                Ok(ExecEvent::Exited(exit)) => outcome = words(exit),
+                Ok(ExecEvent::Exited(exit)) => outcome = exit_text(exit),
                 Err(error) => outcome = format!("could not run: {error}"),
             }
         }
@@ -251,7 +251,7 @@ impl Tasks {
         }
     }
 
-    /// Ends a task; [`Self::wait`] tells when it has ended. Errs if there is none that runs.
+    /// Ends a task; [`Self::wait`] returns when it has ended. Errs if there is none that runs.
     pub fn end(&self, folder: &Path, number: usize) -> Result<(), String> {
         let all = self.0.all.lock();
         let entry = all.iter().find(|entry| entry.is(folder, number)).ok_or_else(|| no_task(number))?;
@@ -285,7 +285,7 @@ impl Tasks {
         running.len()
     }
 
-    /// Waits for the end of a task of this session that nobody was told of yet. Cancel-safe.
+    /// Waits for the end of a task of this session that was not reported yet. Cancel-safe.
     pub async fn next_end(&self, folder: &Path) -> Task {
         let mut ended = self.0.ended.subscribe();
         loop {
@@ -370,7 +370,7 @@ fn no_task(number: usize) -> String {
     format!("there is no task {number} in this session; tasks end when co does")
 }
 
-fn words(exit: Exit) -> String {
+fn exit_text(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit {code}"),
         Exit::Signal(signal) => format!("ended by signal {signal}"),

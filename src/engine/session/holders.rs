@@ -21,7 +21,7 @@ pub async fn holders(store: &Store) -> BTreeMap<SessionId, Owner> {
     tokio::task::spawn_blocking(move || look(&folder)).await.unwrap_or_default()
 }
 
-/// Withdraws the questions of tool servers in sessions that no living process owns: nobody waits for an answer there.
+/// Withdraws the questions of tool servers in sessions that no living process owns: no server waits for an answer there.
 /// A failure is logged only: they are looked for again with each list.
 pub async fn end_orphaned_questions(store: &Store) {
     if let Err(error) = try_to_end(store).await {

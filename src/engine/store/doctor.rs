@@ -52,7 +52,7 @@ impl Diagnosis {
 
 /// What was salvaged from a damaged database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Salvage {
+pub struct SalvageReport {
     /// Number of rows by table.
     pub rows: BTreeMap<String, u64>,
     /// Tables with rows that could not be read.
@@ -247,12 +247,12 @@ fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, St
 
 /// Salvages the readable part of a damaged database into a new one in its place, table by table and row by
 /// row; the damaged files are moved to a new folder of the data folder. Fails, with nothing changed, if nothing can be read.
-pub fn salvage(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
+pub fn salvage(data: &Path, now: Timestamp) -> Result<SalvageReport, StoreError> {
     let _alone = ExclusiveAccess::with(data)?;
     salvage_alone(data, now).map_err(|error| error.located(data))
 }
 
-fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
+fn salvage_alone(data: &Path, now: Timestamp) -> Result<SalvageReport, StoreError> {
     let fresh = fresh_file(data)?;
     let path = schema::database(data);
     let old = schema::open_read_only(&path)?;
@@ -262,7 +262,7 @@ fn salvage_alone(data: &Path, now: Timestamp) -> Result<Salvage, StoreError> {
         other => other,
     })?;
     let new = schema::at_version(&fresh, version)?;
-    let mut saved = Salvage::default();
+    let mut saved = SalvageReport::default();
     new.execute_batch(&format!("{WITHOUT_TRIGGERS} PRAGMA foreign_keys = OFF; BEGIN"))?;
     for (table, order) in TABLES {
         if !new.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?.exists([table])? {

@@ -109,8 +109,8 @@ pub(super) struct DecisionRow {
 pub(super) enum ReturnEffect {
     /// Interrupted: withdrawn, unless the user chose later.
     Withdraw,
-    /// Undecided: it stays open, detached from its turn.
-    Detach,
+    /// Undecided: it stays open, and its call becomes a late call.
+    MakeLate,
     /// Answered in any other way: nothing more can be decided.
     Consume,
 }
@@ -232,7 +232,7 @@ pub(super) fn verdict(
 fn closing(status: ReturnStatus) -> ReturnEffect {
     match status {
         ReturnStatus::Interrupted => ReturnEffect::Withdraw,
-        ReturnStatus::Undecided => ReturnEffect::Detach,
+        ReturnStatus::Undecided => ReturnEffect::MakeLate,
         ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied | ReturnStatus::Unknown => {
             ReturnEffect::Consume
         }

@@ -103,7 +103,7 @@ pub(super) fn faults(connection: &Connection, check: &str) -> Result<Vec<String>
     let found: Vec<String> = connection.all(&check, [], |row| row.get(0))?;
     // A fault may be reported in several lines, below the name of what was checked.
     let is_fault = |line: &&str| *line != "ok" && !line.starts_with("*** in database");
-    Ok(found.iter().flat_map(|told| told.lines().filter(is_fault)).map(str::to_owned).collect())
+    Ok(found.iter().flat_map(|report| report.lines().filter(is_fault)).map(str::to_owned).collect())
 }
 
 /// A copy of the database.

@@ -98,10 +98,12 @@ impl FromSql for RequestState {
 /// Whether the turn that asked still waits for the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Attachment {
-    Attached,
+pub enum CallTiming {
+    #[serde(rename = "attached")]
+    InTurn,
     /// The conversation went on. If approved, the call runs once and its outcome becomes a note.
-    Detached,
+    #[serde(rename = "detached")]
+    Late,
 }
 
 /// A request with its session and state.
@@ -117,7 +119,7 @@ pub struct StoredRequest {
     /// Hash of the request as stored; 32 hexadecimal digits.
     pub args_hash: String,
     pub state: RequestState,
-    pub attachment: Attachment,
+    pub timing: CallTiming,
     pub decision: Option<(Approval, Decider)>,
     pub created: Timestamp,
     pub decided_at: Option<Timestamp>,
@@ -260,7 +262,7 @@ fn select(reader: &Connection, tail: &str, params: impl Params) -> Result<Vec<St
 }
 
 fn stored(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
-    let detached: bool = row.get(7)?;
+    let is_late: bool = row.get(7)?;
     let decided_at: Option<i64> = row.get(11)?;
     Ok(StoredRequest {
         request: parse(&row.get::<_, String>(0)?)?,
@@ -270,7 +272,7 @@ fn stored(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
         turn: row.get(4)?,
         args_hash: row.get(5)?,
         state: row.get(6)?,
-        attachment: if detached { Attachment::Detached } else { Attachment::Attached },
+        timing: if is_late { CallTiming::Late } else { CallTiming::InTurn },
         decision: decision(row, 8)?,
         created: moment(row.get(10)?),
         decided_at: decided_at.map(moment),

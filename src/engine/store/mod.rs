@@ -2,14 +2,13 @@
 //!
 //! It holds the records of sessions, their requests for approval, and the input history. Writes are atomic:
 //! one transaction covers a record and the rows it implies. The store never decides and never runs anything,
-//! and exposes no type of the database library, save for the conversion of its errors and the files [`beside`] it. Called
+//! and exposes no type of the database library, save for the conversion of its errors and the files of [`sidecar`]. Called
 //! by `session`, the composition root and front ends.
 //!
 //! `thread` threads do the work; `writer` is the only way to a transaction; `encode` turns records into rows;
 //! `statements` runs prepared statements.
 
 mod audit;
-pub mod beside;
 mod decide;
 pub mod doctor;
 mod encode;
@@ -27,6 +26,7 @@ mod retention;
 mod rows;
 mod schema;
 mod search;
+pub mod sidecar;
 mod statements;
 mod thread;
 mod usage;
@@ -51,7 +51,7 @@ pub use self::audit::{
 pub use self::decide::DecideOutcome;
 pub use self::error::{IdKind, StoreError};
 pub use self::health::DatabaseCopy;
-pub use self::inbox::{Attachment, PastDecision, RequestFilter, RequestState, StoredRequest};
+pub use self::inbox::{CallTiming, PastDecision, RequestFilter, RequestState, StoredRequest};
 pub use self::index::{InputScope, SessionFilter, SessionSummary, TypedLine};
 pub use self::questions::QuestionStatus;
 pub use self::redact::MARK;
@@ -61,7 +61,7 @@ pub use self::schema::file_id;
 pub use self::search::FoundSession;
 pub use self::thread::wait_closed;
 pub use self::usage::{StoredUsage, UsageOf, UsedModel, UsedSession};
-pub use self::wake::{Wakeups, wake_others};
+pub use self::wake::{ChangeListener, wake_others};
 
 use self::redact::Redactor;
 use self::thread::DbThread;
@@ -227,8 +227,8 @@ impl Store {
     }
 
     /// Returns a handle that is notified of changes to approvals from now on, also by this process.
-    pub fn wakeups(&self) -> Wakeups {
-        Wakeups::new(Arc::clone(&self.inner.notifier))
+    pub fn change_listener(&self) -> ChangeListener {
+        ChangeListener::new(Arc::clone(&self.inner.notifier))
     }
 
     async fn write<T, W>(&self, work: W) -> Result<T, StoreError>

@@ -1,6 +1,6 @@
 //! Questions of tool servers: requests without a call. They are stored, listed and decided like a session's other requests, but
-//! its records do not contain them: the answer goes to the server that waits for it, and a question that nobody waits for
-//! any more is withdrawn.
+//! its records do not contain them: the answer goes to the server that waits for it. A question is withdrawn once its server
+//! no longer waits.
 
 use super::decide::{taken, untaken};
 use super::request_rows::request_rows;
@@ -16,7 +16,7 @@ const OPEN: &str =
 /// Questions whose decision is not consumed.
 const DECIDED: &str = "tool = 'question' AND state IN ('approved', 'edited', 'replaced', 'denied')";
 
-/// What became of a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QuestionStatus {
     Undecided,
@@ -57,7 +57,7 @@ impl Store {
         self.withdraw_questions("id = ?1", question.0.clone()).await
     }
 
-    /// Withdraws the questions of a session: nobody waits for their answers any more.
+    /// Withdraws the questions of a session, because no server waits for their answers any more.
     pub async fn end_questions(&self, session: &SessionId) -> Result<(), StoreError> {
         self.withdraw_questions("session = ?1", session.0.clone()).await
     }

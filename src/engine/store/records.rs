@@ -137,7 +137,7 @@ fn apply(write: &Write<'_>, session: &SessionId, no: u64, change: &Change) -> Re
         Change::Clear => {
             write.news.set(true);
             set(write, session, "UPDATE sessions SET last_end = ?2 WHERE id = ?1", &None::<String>)?;
-            requests::detach_all(write, session)
+            requests::make_all_late(write, session)
         }
     }
 }

@@ -56,7 +56,7 @@ impl Redactor {
         self.secrets.read()
     }
 
-    /// Whether a secret stands in the value.
+    /// Whether the value contains a secret.
     pub(super) fn holds_any(&self, value: &Value) -> bool {
         let known = self.known();
         let json = if known.is_empty() { String::new() } else { value.to_string() };

@@ -19,7 +19,7 @@ pub(super) struct RequestRow {
     pub call: CallId,
     pub tool: String,
     pub state: RequestState,
-    pub detached: bool,
+    pub is_late: bool,
     pub later_noted: bool,
     pub expires: Option<i64>,
     created: i64,
@@ -34,7 +34,7 @@ impl RequestRow {
     }
 
     /// Whether it expired and its session has not recorded that yet.
-    pub fn is_untold(&self) -> bool {
+    pub fn is_unreported(&self) -> bool {
         self.state == RequestState::Expired && !self.expiry_noted
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn request_rows(
             state: row.get(4)?,
             created: row.get(5)?,
             expires: row.get(6)?,
-            detached: row.get(7)?,
+            is_late: row.get(7)?,
             later_noted: row.get(8)?,
             expiry_noted: row.get(9)?,
         })

@@ -1,4 +1,4 @@
-//! State changes of a request's row in its session: asked, superseded, withdrawn, detached, expired, closed.
+//! State changes of a request's row in its session: asked, superseded, withdrawn, late, expired, closed.
 //!
 //! Each change takes the next number of the store-wide sequence, and is recorded in the audit if it decides
 //! something. These functions run inside the transaction of the record that implies them. For deciding and
@@ -35,13 +35,13 @@ pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(
     if request_row(write, &ask.request)?.is_some() {
         return Err(StoreError::RequestIdTaken { id: ask.request.clone() });
     }
-    // A call that was detached stays detached when it is asked again.
-    let detached = earlier.iter().any(|row| row.detached);
-    insert(write, session, ask, detached)?;
+    // A late call stays one when it is asked again.
+    let is_late = earlier.iter().any(|row| row.is_late);
+    insert(write, session, ask, is_late)?;
     chain::append(write, Some(session), &ask.audit)
 }
 
-fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> Result<(), StoreError> {
+fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, is_late: bool) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
     let insert = "INSERT INTO approvals (id, session, call, turn, tool, args_hash, summary, risk, tainted,
              request, state, detached, created, expires, seq)
@@ -57,7 +57,7 @@ fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, detached: bool) -> 
         ask.risk,
         ask.tainted,
         ask.json,
-        detached,
+        is_late,
         write.now,
         ask.expires,
         seq
@@ -185,11 +185,11 @@ pub(super) fn finish(
     for row in rows {
         let stays = match how {
             ReturnEffect::Withdraw => row.later_noted,
-            ReturnEffect::Detach => true,
+            ReturnEffect::MakeLate => true,
             ReturnEffect::Consume => false,
         };
-        match (row.state.is_open(), row.is_untold()) {
-            (true, _) | (_, true) if stays => detach(write, &row)?,
+        match (row.state.is_open(), row.is_unreported()) {
+            (true, _) | (_, true) if stays => make_late(write, &row)?,
             (true, _) if how == ReturnEffect::Withdraw => withdraw(write, &row, "interrupted")?,
             (true, _) => set_state(write, &row.id, RequestState::Consumed)?,
             (false, _) => pass_over(write, &row)?,
@@ -198,9 +198,11 @@ pub(super) fn finish(
     Ok(())
 }
 
-pub(super) fn detach_all(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
+pub(super) fn make_all_late(write: &Write<'_>, session: &SessionId) -> Result<(), StoreError> {
     let rows = request_rows(write, "WHERE session = ?1", &[&session.0])?;
-    rows.iter().filter(|row| row.state.is_open() || row.is_untold()).try_for_each(|row| detach(write, row))
+    rows.iter()
+        .filter(|row| row.state.is_open() || row.is_unreported())
+        .try_for_each(|row| make_late(write, row))
 }
 
 pub(super) fn withdraw(write: &Write<'_>, row: &RequestRow, because: &str) -> Result<(), StoreError> {
@@ -208,8 +210,8 @@ pub(super) fn withdraw(write: &Write<'_>, row: &RequestRow, because: &str) -> Re
     tell(write, row, AuditKind::Withdrawn, &json!({ "because": because }))
 }
 
-fn detach(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
-    if row.detached {
+fn make_late(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
+    if row.is_late {
         return Ok(());
     }
     set_flag(write, &row.id, "UPDATE approvals SET detached = 1, seq = ?2 WHERE id = ?1")
@@ -217,7 +219,7 @@ fn detach(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
 
 /// If the request expired, marks the expiry as noted, because the session no longer needs to record it.
 fn pass_over(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {
-    if row.is_untold() { take(write, &row.id, RequestState::Expired) } else { Ok(()) }
+    if row.is_unreported() { take(write, &row.id, RequestState::Expired) } else { Ok(()) }
 }
 
 fn tell_expired(write: &Write<'_>, row: &RequestRow) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row};
 
 use super::inbox::moment;
 use super::statements::Statements as _;
-use super::{Attachment, RequestState, Store, StoreError};
+use super::{CallTiming, RequestState, Store, StoreError};
 use crate::approval::RequestId;
 use crate::history::SessionId;
 use crate::message::ToolName;
@@ -25,7 +25,7 @@ pub struct RequestRow {
     /// Whether its arguments are tainted by untrusted text.
     pub tainted: bool,
     pub state: RequestState,
-    pub attachment: Attachment,
+    pub timing: CallTiming,
     pub created: Timestamp,
     pub expires: Option<Timestamp>,
 }
@@ -111,7 +111,7 @@ fn listed(
     (title, workspace): (Option<String>, std::path::PathBuf),
 ) -> Result<RequestRow, StoreError> {
     let risk = row.get_ref(2)?.as_str().unwrap_or_default();
-    let detached: bool = row.get(7)?;
+    let is_late: bool = row.get(7)?;
     let expires: Option<i64> = row.get(9)?;
     Ok(RequestRow {
         id: RequestId(row.get(0)?),
@@ -124,7 +124,7 @@ fn listed(
         summary: row.get(4)?,
         tainted: row.get(5)?,
         state: row.get(6)?,
-        attachment: if detached { Attachment::Detached } else { Attachment::Attached },
+        timing: if is_late { CallTiming::Late } else { CallTiming::InTurn },
         created: moment(row.get(8)?),
         expires: expires.map(moment),
     })

@@ -124,7 +124,7 @@ fn around(text: &str, words: &[&str]) -> String {
 pub(super) fn searchable(record: &Record) -> Option<String> {
     let text = match record {
         Record::Said { message } => match &**message {
-            Message::User { parts } => images::words(parts),
+            Message::User { parts } => images::typed_text(parts),
             Message::Assistant(reply) => {
                 let parts = reply.parts.iter().map(|part| match &part.kind {
                     PartKind::Text { text } => text.clone(),

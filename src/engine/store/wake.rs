@@ -27,12 +27,12 @@ const LONGEST_NAME: usize = 1 + 10 + 1 + 8 + 5;
 const SUFFIX: &str = "sock";
 
 /// Reports changes to approvals, and turns that began or ended, in any process. Each handle is notified.
-pub struct Wakeups {
+pub struct ChangeListener {
     notifier: Arc<ChangeNotifier>,
     changes: watch::Receiver<u64>,
 }
 
-impl Wakeups {
+impl ChangeListener {
     /// Listens in a folder for [`wake_others`]; creates it if it is missing. Must be called inside an async runtime.
     #[must_use]
     pub fn listen(runtime: &Path) -> Self {
@@ -41,7 +41,7 @@ impl Wakeups {
 
     /// Whether no socket could be bound: then other processes cannot wake this one.
     #[must_use]
-    pub fn is_deaf(&self) -> bool {
+    pub fn is_local_only(&self) -> bool {
         self.notifier.socket.is_none()
     }
 
@@ -55,15 +55,15 @@ impl Wakeups {
     /// one.
     pub async fn changed(&mut self) {
         let Some(socket) = &self.notifier.socket else {
-            return heard(&mut self.changes).await;
+            return next_change(&mut self.changes).await;
         };
         let mut byte = [0_u8; 1];
         tokio::select! {
-            () = heard(&mut self.changes) => {}
+            () = next_change(&mut self.changes) => {}
             received = socket.socket.recv(&mut byte) => {
                 if received.is_err() {
                     // The runtime is shutting down; only changes of this process can still be received.
-                    return heard(&mut self.changes).await;
+                    return next_change(&mut self.changes).await;
                 }
                 while socket.socket.try_recv(&mut byte).is_ok() {}
                 // One handle of this process received the byte; the others are notified by the counter.
@@ -74,7 +74,7 @@ impl Wakeups {
     }
 }
 
-async fn heard(changes: &mut watch::Receiver<u64>) {
+async fn next_change(changes: &mut watch::Receiver<u64>) {
     // Closed only if the notifier is gone, but this handle holds the notifier.
     if changes.changed().await.is_err() {
         std::future::pending::<()>().await;
@@ -199,33 +199,33 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(10);
 
-    async fn hears(wakeups: &mut Wakeups) -> bool {
-        tokio::time::timeout(SOON, wakeups.changed()).await.is_ok()
+    async fn is_notified(listener: &mut ChangeListener) -> bool {
+        tokio::time::timeout(SOON, listener.changed()).await.is_ok()
     }
 
-    fn silent(wakeups: &mut Wakeups) -> bool {
+    fn silent(listener: &mut ChangeListener) -> bool {
         use futures::FutureExt as _;
-        wakeups.changed().now_or_never().is_none()
+        listener.changed().now_or_never().is_none()
     }
 
     async fn check(runtime: &Path) {
         let (here, there) =
             (Arc::new(ChangeNotifier::listen(runtime)), Arc::new(ChangeNotifier::listen(runtime)));
         let mut listeners = [
-            Wakeups::new(Arc::clone(&here)),
-            Wakeups::new(Arc::clone(&there)),
-            Wakeups::new(Arc::clone(&there)),
+            ChangeListener::new(Arc::clone(&here)),
+            ChangeListener::new(Arc::clone(&there)),
+            ChangeListener::new(Arc::clone(&there)),
         ];
         assert!(listeners.iter_mut().all(silent));
         here.notify();
         for listener in &mut listeners {
-            assert!(hears(listener).await, "{}", runtime.display());
+            assert!(is_notified(listener).await, "{}", runtime.display());
         }
-        assert!(listeners.iter_mut().all(silent), "one ring is heard once");
+        assert!(listeners.iter_mut().all(silent), "one notification is received once");
         for _ in 0..3_000 {
             there.notify();
         }
-        assert!(hears(&mut listeners[0]).await, "a full socket neither blocks nor loses the hint");
+        assert!(is_notified(&mut listeners[0]).await, "a full socket neither blocks nor loses the hint");
     }
 
     #[tokio::test]
@@ -253,10 +253,10 @@ mod tests {
         assert_eq!(left, [runtime.join("note.txt")]);
 
         fs::set_permissions(&runtime, fs::Permissions::from_mode(0o755)).unwrap();
-        let deaf = Arc::new(ChangeNotifier::listen(&runtime));
-        assert!(deaf.socket.is_none());
-        let mut own = Wakeups::new(Arc::clone(&deaf));
-        deaf.notify();
-        assert!(hears(&mut own).await, "a process without a socket still hears itself");
+        let local = Arc::new(ChangeNotifier::listen(&runtime));
+        assert!(local.socket.is_none());
+        let mut own = ChangeListener::new(Arc::clone(&local));
+        local.notify();
+        assert!(is_notified(&mut own).await, "a process without a socket still notifies itself");
     }
 }

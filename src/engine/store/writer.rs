@@ -58,7 +58,7 @@ pub(super) struct Writer {
     presence: Presence,
 }
 
-/// The reader thread needs nothing beside its connection.
+/// The reader thread needs only its connection.
 impl Context for Connection {}
 
 /// A row of the audit for another audit.
@@ -229,7 +229,7 @@ impl Writer {
     }
 
     /// Returns an error if the open file is no longer the data folder's database: writes to it would be lost, and files
-    /// beside it would tell of another one.
+    /// next to it would describe another one.
     fn check_file(&self) -> Result<(), StoreError> {
         let path = schema::database(&self.data);
         if schema::file_id(&path) == self.file { Ok(()) } else { Err(StoreError::Replaced { path }) }
@@ -260,7 +260,7 @@ impl Writer {
         if self.journal == Journal::Delete {
             return Ok(());
         }
-        // Nobody locks the log, so closing it ends no lock. Its folder is synced because it may be new.
+        // No process locks the log, so closing it ends no lock. Its folder is synced because it may be new.
         let synced = match File::open(schema::wal_path(&self.data)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             log => log.and_then(|log| log.sync_data()).and_then(|()| File::open(&self.data)?.sync_all()),

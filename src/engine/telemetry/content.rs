@@ -207,7 +207,7 @@ pub fn stored<'a>(text: &'a str, how: SpanContent, conceal: &Conceal) -> Cow<'a,
     match serde_json::from_str::<Value>(text) {
         Ok(mut value @ (Value::Array(_) | Value::Object(_))) => {
             map_texts(&mut value, &|name, text| match how {
-                // The name that a text stands under is a hint: `{"password": ["…"]}`.
+                // The name of the field is a hint: `{"password": ["…"]}`.
                 SpanContent::Redacted if has_hint(name) => {
                     let pair = format!("{name}={text}");
                     let pair = clean(&pair, how, conceal);

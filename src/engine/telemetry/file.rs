@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::row::SpanRow;
 use super::sink::{Loss, Sink};
-use crate::store::beside::{FileError, Statements as _, open_beside, used_bytes};
+use crate::store::sidecar::{FileError, Statements as _, open_sidecar, used_bytes};
 use crate::store::{file_id, times_of_use, wake_others};
 
 /// The name of the file in the data folder.
@@ -144,8 +144,8 @@ impl Sink for SpanWriter {
 
 /// Opens the file to write; creates it for its owner only.
 fn open(data: &Path) -> Result<Connection, FileError> {
-    let connection = open_beside(&data.join(FILE), VERSION, include_str!("schema.sql"), BUSY)?;
-    // A short log stays beside the file: writing it back would wait for the disk at the end of each process.
+    let connection = open_sidecar(&data.join(FILE), VERSION, include_str!("schema.sql"), BUSY)?;
+    // A short log is kept: writing it back would wait for the disk at the end of each process.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 262144;")?;
     Ok(connection)

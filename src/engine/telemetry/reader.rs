@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::file::{FILE, VERSION};
 use super::row::SpanRow;
-use crate::store::beside::{FileError, Statements as _, version_of};
 use crate::store::file_id;
+use crate::store::sidecar::{FileError, Statements as _, version_of};
 
 const COLUMNS: &str = "rowid, id, trace_id, parent_id, name, kind, start_time, end_time, duration_ms, status_code, \
                        status_description, attributes, events, resource";

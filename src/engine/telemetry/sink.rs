@@ -11,7 +11,7 @@ pub(super) enum Loss {
 
 /// A place where spans are kept.
 pub(super) trait Sink: Send + 'static {
-    /// Called once before the first batch, and after each batch that nobody waits for.
+    /// Called once before the first batch, and after each batch for which no caller waits.
     fn maintain(&mut self) {}
 
     /// Writes a batch.

@@ -45,7 +45,7 @@ pub struct Approvals {
 impl Approvals {
     /// Describes them: `3 requests for approval: 2 approved, 1 denied; waited 12s in all`. `None` without a request.
     #[must_use]
-    pub fn words(&self) -> Option<String> {
+    pub fn sentence(&self) -> Option<String> {
         let answers: Vec<String> =
             self.answers.iter().map(|(answer, number)| format!("{number} {answer}")).collect();
         let (asked, waited) = (count(self.asked, "request"), milliseconds(self.waited_seconds * 1e3));

@@ -98,7 +98,7 @@ impl Drop for ChangingFiles {
 impl ResultCache {
     /// Creates a cache that asks whether commands run in the background.
     #[must_use]
-    pub fn beside(tasks_run: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+    pub fn with_tasks(tasks_run: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self::with(Some(Box::new(tasks_run)))
     }
 
@@ -286,7 +286,7 @@ mod tests {
         let cache = ResultCache::default();
         let question = |spec: &ToolSpec| cache.question(spec, &json!({}), places(), head());
         assert!(question(&spec("read_file", Category::Files, None)).is_none());
-        // Without a basis nobody can tell whether it changed; while something changes files, nothing lasts.
+        // Without a basis a change cannot be detected; while something changes files, no result stays valid.
         let git = spec("git_log", Category::Git, Some(60));
         assert!(cache.question(&git, &json!({}), places(), Vec::new()).is_none());
         let changing = cache.changing_files();

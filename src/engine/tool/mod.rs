@@ -38,7 +38,7 @@ pub const SHELL: &str = "shell";
 /// The name of the tool that keeps the model's list of steps.
 pub const TODO: &str = "todo";
 
-/// The name of the tool that finds memories: the source of those that are put beside a prompt.
+/// The name of the tool that finds memories: the source of those that are added to a prompt.
 pub const RECALL_MEMORY: &str = "recall_memory";
 
 /// What an argument is that is written or run as it stands.
@@ -311,8 +311,9 @@ pub enum Effect {
     OfTool,
     /// Known to be read-only. For a command this counts only if it is isolated; without isolation it only
     /// lowers the risk.
-    LooksOnly,
-    /// A command that changes files of the workspace at most, as far as its words tell. Counts only if a sandbox holds it
+    #[serde(rename = "looks_only")]
+    ReadOnly,
+    /// A command that changes files of the workspace at most, as far as its words show. Counts only if a sandbox holds it
     /// to that.
     Confined,
 }
@@ -334,11 +335,11 @@ pub enum Undo {
 }
 
 impl CallPlan {
-    /// Whether it changes something, as far as the plan tells; the answer to a question does not.
+    /// Whether it changes something, as far as the plan shows; the answer to a question does not.
     pub fn changes_something(&self) -> bool {
         let changes = match &self.access {
             Access::Paths { writes, .. } => !writes.is_empty(),
-            Access::Anything => self.effect != Effect::LooksOnly,
+            Access::Anything => self.effect != Effect::ReadOnly,
             Access::Web { .. } => false,
             Access::External { .. } | Access::Nothing => true,
         };
@@ -346,14 +347,14 @@ impl CallPlan {
     }
 
     /// Says what of it can be undone; `None` if it changes nothing.
-    pub fn undo_words(&self) -> Option<&'static str> {
-        self.changes_something().then(|| self.undo.words())
+    pub fn undo_sentence(&self) -> Option<&'static str> {
+        self.changes_something().then(|| self.undo.sentence())
     }
 }
 
 impl Undo {
-    /// Says it of a call.
-    fn words(self) -> &'static str {
+    /// Completes a sentence about a call.
+    fn sentence(self) -> &'static str {
         match self {
             Self::Exact => "can be undone exactly",
             Self::Compensating => "can be undone as far as files of the workspace go",
@@ -443,7 +444,7 @@ pub struct ToolContext {
     pub state: Option<Value>,
     /// The tools of now that no rule hides.
     pub tools: Toolset,
-    /// Whose words the arguments are, for a tool that keeps them.
+    /// The authorship of the arguments, for a tool that stores them.
     pub authorship: Authorship,
     /// Fires on interrupt; the tool returns soon after.
     pub cancel: CancellationToken,

@@ -126,13 +126,13 @@ impl<'a> Check<'a> {
         if let Some(Value::Array(choices)) = rules.get("enum")
             && !choices.contains(value)
         {
-            let listed: Vec<String> = choices.iter().take(MOST).map(shown).collect();
+            let listed: Vec<String> = choices.iter().take(MOST).map(value_text).collect();
             self.fault(format!("must be one of {}", listed.join(", ")));
         }
         if let Some(only) = rules.get("const")
             && only != value
         {
-            self.fault(format!("must be {}", shown(only)));
+            self.fault(format!("must be {}", value_text(only)));
         }
     }
 
@@ -269,7 +269,7 @@ pub fn kinds(named: &Value) -> Option<Vec<&str>> {
 /// Describes a schema briefly.
 fn word(schema: &Value) -> String {
     if let Some(only) = schema.get("const") {
-        return shown(only);
+        return value_text(only);
     }
     match schema.get("type").and_then(Value::as_str) {
         Some(kind) => kind_word(kind).to_owned(),
@@ -278,7 +278,7 @@ fn word(schema: &Value) -> String {
 }
 
 /// Formats a choice.
-pub fn shown(value: &Value) -> String {
+pub fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         _ => value.to_string(),
@@ -320,7 +320,7 @@ mod tests {
 
     use super::*;
 
-    fn told(schema: &Value, value: &Value) -> Vec<String> {
+    fn problems_of(schema: &Value, value: &Value) -> Vec<String> {
         faults(schema, value).iter().map(Fault::to_string).collect()
     }
 
@@ -391,7 +391,7 @@ mod tests {
             (&one, json!(4), &["matches more than one of its possible forms"]),
         ];
         for (schema, value, expected) in cases {
-            assert_eq!(told(schema, &value), expected, "{value}");
+            assert_eq!(problems_of(schema, &value), expected, "{value}");
         }
         let small: &[(Value, Value, &[&str])] = &[
             (json!({ "type": ["string", "null"] }), json!(null), &[]),
@@ -414,17 +414,17 @@ mod tests {
             (json!({ "unheard_of": 1, "type": "thing" }), json!(1), &[]),
         ];
         for (schema, value, expected) in small {
-            assert_eq!(told(schema, value), *expected, "{schema} {value}");
+            assert_eq!(problems_of(schema, value), *expected, "{schema} {value}");
         }
     }
 
     #[test]
     fn the_work_is_bounded() {
         let endless = json!({ "$ref": "#" });
-        assert_eq!(told(&endless, &json!(1)), ["is too large to check here"]);
+        assert_eq!(problems_of(&endless, &json!(1)), ["is too large to check here"]);
         assert_eq!(resolved(&endless, &endless), &endless);
         let branching = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }, { "$ref": "#" }] });
-        assert!(!told(&branching, &json!(1)).is_empty());
+        assert!(!problems_of(&branching, &json!(1)).is_empty());
         let wide = json!({ "items": { "type": "null" } });
         let many = Value::Array(vec![json!(1); STEPS * 2]);
         assert_eq!(faults(&wide, &many).len(), MOST);

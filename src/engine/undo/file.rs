@@ -13,11 +13,11 @@ use flate2::write::ZlibEncoder;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
-use super::deed::Deed;
-use super::state::{FileState, MAX_COPIED, UndoPlace};
+use super::origin::ChangeOrigin;
+use super::state::{FileState, MAX_COPIED, UndoWorkspace};
 use crate::stdx::text::one_line_summary;
-use crate::store::beside::{FileError, open_beside, used_bytes};
 use crate::store::file_id;
+use crate::store::sidecar::{FileError, open_sidecar, used_bytes};
 
 /// The name of the file in the data folder.
 pub const FILE: &str = "undo.db";
@@ -66,7 +66,7 @@ impl UndoFile {
         let file = match &mut *open {
             Some(file) => file,
             none => {
-                let connection = open_beside(&self.path, VERSION, include_str!("schema.sql"), BUSY)?;
+                let connection = open_sidecar(&self.path, VERSION, include_str!("schema.sql"), BUSY)?;
                 none.insert(OpenFile { connection, id: file_id(&self.path) })
             }
         };
@@ -175,12 +175,17 @@ pub fn changes(connection: &Connection, entry: i64) -> Result<Vec<FileChange>, F
     .collect()
 }
 
-pub fn begin(connection: &Connection, deed: &Deed, is_command: bool, began: i64) -> Result<i64, FileError> {
-    let session = deed.call.0.split('/').next().unwrap_or_default();
-    let label = one_line_summary(&deed.label, LABEL);
+pub fn begin(
+    connection: &Connection,
+    origin: &ChangeOrigin,
+    is_command: bool,
+    began: i64,
+) -> Result<i64, FileError> {
+    let session = origin.call.0.split('/').next().unwrap_or_default();
+    let label = one_line_summary(&origin.label, LABEL);
     connection.execute(
         "INSERT INTO entries (session, call, workspace, tool, label, is_command, began) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        params![session, deed.call.0, bytes_of(&deed.place.workspace), deed.tool, label, is_command, began],
+        params![session, origin.call.0, bytes_of(&origin.place.workspace), origin.tool, label, is_command, began],
     )?;
     Ok(connection.last_insert_rowid())
 }
@@ -328,7 +333,7 @@ pub fn notes(connection: &Connection, session: &str) -> Result<Vec<(i64, String)
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-pub fn told(connection: &Connection, notes: &[(i64, String)]) -> Result<(), FileError> {
+pub fn remove_notes(connection: &Connection, notes: &[(i64, String)]) -> Result<(), FileError> {
     let mut delete = connection.prepare_cached("DELETE FROM notes WHERE id = ?1")?;
     notes.iter().try_for_each(|(id, _)| delete.execute([id]).map(drop))?;
     Ok(())
@@ -379,8 +384,8 @@ pub fn prune(connection: &Connection, max_mb: u32, workspace: &Path) -> Result<(
 }
 
 /// Returns the place of an entry, for which the folders of `co` are given.
-pub fn place_of(entry: &UndoEntry, own: &std::sync::Arc<[PathBuf]>) -> UndoPlace {
-    UndoPlace { workspace: entry.workspace.clone(), own: std::sync::Arc::clone(own) }
+pub fn place_of(entry: &UndoEntry, own: &std::sync::Arc<[PathBuf]>) -> UndoWorkspace {
+    UndoWorkspace { workspace: entry.workspace.clone(), own: std::sync::Arc::clone(own) }
 }
 
 fn bytes_of(path: &Path) -> &[u8] {

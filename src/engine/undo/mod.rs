@@ -5,14 +5,14 @@
 //! damaged or deleted costs the way back, never the work. Secrets, and what git ignores, are never copied; what belongs to
 //! git or `co` is neither recorded nor restored. Blocking. Called by the tools that change files, the commands and the CLI.
 
-mod deed;
 mod file;
+mod origin;
 mod recording;
 mod request;
 mod restore;
 mod snapshot;
 mod state;
-mod words;
+mod text;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-pub use self::deed::Deed;
 pub use self::file::{EntryFilter, FILE, UndoEntry};
+pub use self::origin::ChangeOrigin;
 pub use self::recording::Recording;
 pub use self::request::{UndoOutcome, UndoScope, UndoTarget};
 pub use self::restore::{Direction, Restoration};
-pub use self::state::{FileState, UndoPlace};
-pub use self::words::listed;
+pub use self::state::{FileState, UndoWorkspace};
+pub use self::text::listed;
 
 use self::file::UndoFile;
 use self::state::below;
 use crate::stdx::clock::Clock;
-use crate::store::beside::FileError;
+use crate::store::sidecar::FileError;
 
 /// How long nothing is kept after the file failed: work goes on without a way back.
 const REST: Duration = Duration::from_secs(60);
@@ -107,7 +107,7 @@ impl UndoLog {
 
     /// Whether a change of these paths, which are absolute, can be taken back exactly. Reads no contents.
     #[must_use]
-    pub fn covers(&self, place: &UndoPlace, paths: &[&Path], scope: SnapshotScope) -> bool {
+    pub fn covers(&self, place: &UndoWorkspace, paths: &[&Path], scope: SnapshotScope) -> bool {
         self.usable().is_some() && paths.iter().all(|path| can_snapshot(place, path, scope))
     }
 
@@ -133,22 +133,22 @@ impl UndoLog {
         self.inner()?.reading(|connection| file::entries(connection, filter))
     }
 
-    /// Returns what a session's model has not been told yet. Nothing is created for it.
+    /// Returns the notes that a session's model has not received yet. Creates no file.
     #[must_use]
     pub fn notes(&self, session: &str) -> Vec<(i64, String)> {
         let Some(inner) = &self.0 else { return Vec::new() };
         if !inner.file.exists() {
             return Vec::new();
         }
-        // They are told once the file can be read.
+        // They are delivered once the file can be read.
         inner.reading(|connection| file::notes(connection, session)).unwrap_or_default()
     }
 
-    /// Notes that a session's model was told.
-    pub fn told(&self, notes: &[(i64, String)]) {
+    /// Removes notes that a session's model received.
+    pub fn remove_notes(&self, notes: &[(i64, String)]) {
         if let Some(inner) = &self.0 {
-            // If it fails, they are told again.
-            let _ = inner.reading(|connection| file::told(connection, notes));
+            // If it fails, they are delivered again.
+            let _ = inner.reading(|connection| file::remove_notes(connection, notes));
         }
     }
 }
@@ -188,7 +188,7 @@ impl OpenLog {
     }
 }
 
-fn can_snapshot(place: &UndoPlace, path: &Path, scope: SnapshotScope) -> bool {
+fn can_snapshot(place: &UndoWorkspace, path: &Path, scope: SnapshotScope) -> bool {
     let Ok(relative) = path.strip_prefix(&place.workspace) else { return false };
     if place.is_protected(relative) {
         return false;

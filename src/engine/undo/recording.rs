@@ -1,19 +1,19 @@
-//! Keeping: the states of files before a call, and after it.
+//! Records the states of files before and after a call.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::file::{self, FileChange};
-use super::state::{Content, FileState, FileStates, Identify, UndoPlace, below, look};
-use super::{Deed, OpenLog, SnapshotScope, UndoError, UndoLog};
+use super::state::{Content, FileState, FileStates, Identify, UndoWorkspace, below, look};
+use super::{ChangeOrigin, OpenLog, SnapshotScope, UndoError, UndoLog};
 use crate::stdx::beneath::BaseFolder;
-use crate::store::beside::FileError;
+use crate::store::sidecar::FileError;
 
 /// The states before a call that runs. If it is dropped, the call counts as cut off.
 #[must_use]
 pub struct Recording {
     log: UndoLog,
-    deed: Deed,
+    origin: ChangeOrigin,
     began: i64,
     before: FileStates,
     scope: RecordedScope,
@@ -32,21 +32,21 @@ impl UndoLog {
     /// the file of changes fails; nothing is kept for a while then.
     pub fn begin(
         &self,
-        deed: &Deed,
+        origin: &ChangeOrigin,
         paths: &[&Path],
         keep: SnapshotScope,
     ) -> Result<Option<Recording>, UndoError> {
-        if !self.covers(&deed.place, paths, keep) {
+        if !self.covers(&origin.place, paths, keep) {
             return Ok(None);
         }
-        let place = &deed.place;
+        let place = &origin.place;
         let io = |why| UndoError::Io { path: place.workspace.clone(), why };
         let base = place.open().map_err(io)?;
         let roots = roots(&base, place, paths).map_err(io)?;
         let (before, contents) = tree(&base, place, &roots, (&HashSet::new(), keep)).map_err(io)?;
         self.write(|inner, connection| {
             let began = inner.now();
-            let entry = file::begin(connection, deed, false, began)?;
+            let entry = file::begin(connection, origin, false, began)?;
             for (path, state) in &before {
                 file::put_change(
                     connection,
@@ -59,22 +59,22 @@ impl UndoLog {
         })
         .map(|(entry, began)| {
             let scope = RecordedScope::Paths { entry, roots };
-            Some(Recording { log: self.clone(), deed: deed.clone(), began, before, scope })
+            Some(Recording { log: self.clone(), origin: origin.clone(), began, before, scope })
         })
     }
 
     /// Keeps the whole workspace before a command. `None` if it is too large.
-    pub fn begin_command(&self, deed: &Deed) -> Result<Option<Recording>, UndoError> {
+    pub fn begin_command(&self, origin: &ChangeOrigin) -> Result<Option<Recording>, UndoError> {
         if self.usable().is_none() || self.0.as_ref().is_none_or(|inner| inner.options.snapshot_mb == 0) {
             return Ok(None);
         }
         let kept = self.write(|inner, connection| {
             let began = inner.now();
-            Ok(inner.snapshot(connection, &deed.place)?.map(|before| (began, before)))
+            Ok(inner.snapshot(connection, &origin.place)?.map(|before| (began, before)))
         })?;
         Ok(kept.map(|(began, before)| Recording {
             log: self.clone(),
-            deed: deed.clone(),
+            origin: origin.clone(),
             began,
             before,
             scope: RecordedScope::Workspace,
@@ -97,8 +97,8 @@ impl UndoLog {
 impl Recording {
     /// Keeps what the call changed. If that fails, the call counts as cut off, and nothing is kept for a while.
     pub fn end(self) {
-        let Self { log, deed, began, before, scope } = self;
-        let place = &deed.place;
+        let Self { log, origin, began, before, scope } = self;
+        let place = &origin.place;
         let _ = log.write(|inner, connection| {
             match &scope {
                 RecordedScope::Paths { entry, roots } => {
@@ -111,7 +111,7 @@ impl Recording {
                     let Some(after) = inner.snapshot(connection, place)? else { return Ok(()) };
                     let changes = by_command(connection, &before, &after, (place, began))?;
                     if !changes.is_empty() {
-                        let entry = file::begin(connection, &deed, true, began)?;
+                        let entry = file::begin(connection, &origin, true, began)?;
                         file::end(connection, entry, &changes, inner.now())?;
                     }
                 }
@@ -127,7 +127,7 @@ fn by_command(
     connection: &rusqlite::Connection,
     before: &FileStates,
     after: &FileStates,
-    (place, began): (&UndoPlace, i64),
+    (place, began): (&UndoWorkspace, i64),
 ) -> Result<Vec<FileChange>, FileError> {
     let base = place.open()?;
     let gone = before.iter().filter(|(path, _)| !after.contains_key(*path));
@@ -141,7 +141,7 @@ fn by_command(
             }
             change.after = Some(now);
         }
-        // What a moved folder holds keeps its times.
+        // The files in a moved folder keep their times.
         let is_moved =
             change.after.as_ref().and_then(FileState::content).is_some_and(|one| gone.contains(one));
         if change.before == FileState::Absent && !is_moved && was_there(&base, &change.path, began)? {
@@ -165,7 +165,7 @@ fn was_there(base: &BaseFolder, path: &Path, began: i64) -> Result<bool, FileErr
 }
 
 /// Returns where changes begin: at a path, or at the first of its folders that is missing.
-fn roots(base: &BaseFolder, place: &UndoPlace, paths: &[&Path]) -> std::io::Result<Vec<PathBuf>> {
+fn roots(base: &BaseFolder, place: &UndoWorkspace, paths: &[&Path]) -> std::io::Result<Vec<PathBuf>> {
     let mut roots = BTreeSet::new();
     for path in paths {
         let relative = path.strip_prefix(&place.workspace).unwrap_or(path);
@@ -189,7 +189,7 @@ type Contents = Vec<(String, Vec<u8>)>;
 /// keeps that identity: it was moved.
 fn tree(
     base: &BaseFolder,
-    place: &UndoPlace,
+    place: &UndoWorkspace,
     roots: &[PathBuf],
     (known, keep): (&HashSet<Content>, SnapshotScope),
 ) -> std::io::Result<(FileStates, Contents)> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::file::{EntryFilter, UndoEntry};
-use super::{UndoError, UndoLog, words};
+use super::{UndoError, UndoLog, text};
 
 /// What is to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,13 +72,13 @@ impl UndoLog {
         if restoration.needs_confirmation() && !agreed && !restoration.steps.is_empty() {
             return Ok(UndoOutcome::Asks { text: restoration.question(), ids: chosen });
         }
-        restoration.apply(&words::told(&restoration))?;
-        let mut text = words::done(&restoration);
+        restoration.apply(&text::note_for_model(&restoration))?;
+        let mut text = text::done(&restoration);
         if let (UndoTarget::Last, Some(last)) = (what, restoration.entries.first()) {
             let more = all
                 .iter()
                 .filter(|one| one.undone.is_none() && one.id != last.id && one.turn() == last.turn());
-            text.push_str(&words::more_of_turn(more.count()));
+            text.push_str(&text::more_of_turn(more.count()));
         }
         Ok(UndoOutcome::Done(text))
     }

@@ -1,4 +1,4 @@
-//! Taking back, and doing again: what it would change, what speaks against it, and the change itself.
+//! Undo and redo: plans the changes, finds conflicts with later changes, and applies the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::file::{self, EntryFilter, FileChange, UndoEntry};
-use super::state::{Content, FileState, Identify, UndoPlace, bytes_of, is_now, look};
+use super::state::{Content, FileState, Identify, UndoWorkspace, bytes_of, is_now, look};
 use super::{OpenLog, UndoError, UndoLog};
 use crate::message::DiffLine;
 use crate::stdx::beneath::BaseFolder;
-use crate::store::beside::FileError;
+use crate::store::sidecar::FileError;
 use crate::tool::diff::diff;
 
 /// The largest text, in bytes, of which a diff is shown.
@@ -20,23 +20,23 @@ const MAX_SHOWN: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Takes back.
+    /// Undoes changes.
     Undo,
-    /// Does again.
+    /// Applies undone changes again.
     Redo,
 }
 
-/// What taking back some changes would do. Nothing is done until [`Restoration::apply`].
+/// The plan of an undo or redo. Nothing is changed until [`Restoration::apply`].
 pub struct Restoration {
     pub direction: Direction,
-    /// In the order in which they are taken back or done again.
+    /// In the order in which they are undone or redone.
     pub entries: Vec<UndoEntry>,
     pub steps: Vec<RestoreStep>,
     /// Paths that were changed since: nothing is done while there is one.
     pub conflicts: Vec<Conflict>,
     /// Paths that stay as they are, because their content was never kept.
     pub lost: Vec<PathBuf>,
-    place: UndoPlace,
+    place: UndoWorkspace,
     log: UndoLog,
 }
 
@@ -55,18 +55,18 @@ pub struct RestoreStep {
 pub struct Conflict {
     pub path: PathBuf,
     pub why: &'static str,
-    /// What taking back would do to the file as it is now.
+    /// The change that an undo would make to the file as it is now.
     pub lines: Vec<DiffLine>,
 }
 
-/// What becomes of a path over several changes.
+/// The first and last state of a path over several changes.
 struct Slot {
     now: FileState,
     then: FileState,
 }
 
 impl UndoLog {
-    /// Returns what taking back these changes would do.
+    /// Plans the undo of these changes.
     pub fn undo(&self, ids: &[i64], own: &Arc<[PathBuf]>) -> Result<Restoration, UndoError> {
         let mut ids = ids.to_vec();
         ids.sort_unstable_by(|a, b| b.cmp(a));
@@ -247,8 +247,8 @@ impl Restoration {
     }
 
     /// Does it. Errs if there is a conflict, or if a file cannot be changed: what was done until then stays, and the same can
-    /// be called again. `told` is for the models of the sessions.
-    pub fn apply(&self, told: &str) -> Result<(), UndoError> {
+    /// be called again. `note` is the text for the models of the sessions.
+    pub fn apply(&self, note: &str) -> Result<(), UndoError> {
         let inner = self.log.inner()?;
         if !self.conflicts.is_empty() {
             return Err(UndoError::Nothing);
@@ -263,7 +263,7 @@ impl Restoration {
         self.log.write(|_, connection| {
             file::mark_undone(connection, &ids, self.direction == Direction::Undo)?;
             let sessions: BTreeSet<&str> = self.entries.iter().map(|entry| entry.session.as_str()).collect();
-            sessions.iter().try_for_each(|session| file::put_note(connection, session, told))
+            sessions.iter().try_for_each(|session| file::put_note(connection, session, note))
         })
     }
 
@@ -328,7 +328,7 @@ fn would_change(
 
 type Failed = (PathBuf, io::Error);
 
-/// Makes the steps in an order in which none stands in the way of another. Doing it again does no harm.
+/// Applies the steps in an order in which none blocks another. Idempotent.
 fn apply(
     base: &BaseFolder,
     steps: &[RestoreStep],

@@ -9,10 +9,10 @@ use rusqlite::Connection;
 use rustix::fs::Stat;
 
 use super::file::{self, Base};
-use super::state::{FileState, FileStates, Identify, MAX_FILES, UndoPlace, look};
+use super::state::{FileState, FileStates, Identify, MAX_FILES, UndoWorkspace, look};
 use super::{OpenLog, UndoLog};
 use crate::stdx::ignored::walker;
-use crate::store::beside::FileError;
+use crate::store::sidecar::FileError;
 
 /// How long the answer whether a workspace is small enough counts.
 const FITS_FOR: Duration = Duration::from_secs(3);
@@ -30,7 +30,7 @@ pub struct SizeCheck {
 impl UndoLog {
     /// Whether the files of a workspace can be kept before a command.
     #[must_use]
-    pub fn covers_commands(&self, place: &UndoPlace) -> bool {
+    pub fn covers_commands(&self, place: &UndoWorkspace) -> bool {
         let Some(inner) = self.usable() else { return false };
         let mut known = inner.fits.lock();
         if let Some(known) = &*known
@@ -46,7 +46,7 @@ impl UndoLog {
 }
 
 /// Returns the paths of a workspace; `None` if it is too large.
-fn paths(place: &UndoPlace, max_mb: u32) -> Option<Vec<PathBuf>> {
+fn paths(place: &UndoWorkspace, max_mb: u32) -> Option<Vec<PathBuf>> {
     let mut left = u64::from(max_mb) * 1024 * 1024;
     let mut found = Vec::new();
     let guard = place.clone();
@@ -76,7 +76,7 @@ impl OpenLog {
     pub(super) fn snapshot(
         &self,
         connection: &Connection,
-        place: &UndoPlace,
+        place: &UndoWorkspace,
     ) -> Result<Option<FileStates>, FileError> {
         let Some(paths) = paths(place, self.options.snapshot_mb) else { return Ok(None) };
         let base = place.open()?;

@@ -21,7 +21,7 @@ pub const MAX_FILES: usize = 5_000;
 
 /// A workspace, and the folders of `co` that no undo may touch.
 #[derive(Debug, Clone)]
-pub struct UndoPlace {
+pub struct UndoWorkspace {
     pub workspace: PathBuf,
     /// Absolute.
     pub own: Arc<[PathBuf]>,
@@ -73,7 +73,7 @@ impl FileState {
     }
 }
 
-impl UndoPlace {
+impl UndoWorkspace {
     /// Opens the workspace.
     pub fn open(&self) -> io::Result<BaseFolder> {
         BaseFolder::open(&self.workspace)
@@ -117,7 +117,7 @@ pub enum Identify {
 /// Returns the state of a path, and the bytes that were read for it.
 pub fn look(
     base: &BaseFolder,
-    place: &UndoPlace,
+    place: &UndoWorkspace,
     relative: &Path,
     identify: Identify,
 ) -> io::Result<(FileState, Option<Vec<u8>>)> {
@@ -151,7 +151,12 @@ pub fn look(
 }
 
 /// Whether a path is in this state now.
-pub fn is_now(base: &BaseFolder, place: &UndoPlace, relative: &Path, state: &FileState) -> io::Result<bool> {
+pub fn is_now(
+    base: &BaseFolder,
+    place: &UndoWorkspace,
+    relative: &Path,
+    state: &FileState,
+) -> io::Result<bool> {
     let identify = match state.content() {
         Some(Content::Inode(_)) => Identify::ByInode,
         Some(Content::Hash(_)) => Identify::ByHash,
@@ -162,7 +167,7 @@ pub fn is_now(base: &BaseFolder, place: &UndoPlace, relative: &Path, state: &Fil
 
 /// Returns the paths at and below a path that exist, at most [`MAX_FILES`]; `None` if there are more, or if something
 /// of git or `co` is among them. Parents come before what is in them.
-pub fn below(base: &BaseFolder, place: &UndoPlace, root: &Path) -> io::Result<Option<Vec<PathBuf>>> {
+pub fn below(base: &BaseFolder, place: &UndoWorkspace, root: &Path) -> io::Result<Option<Vec<PathBuf>>> {
     let mut found = Vec::new();
     let mut open = vec![root.to_path_buf()];
     while let Some(path) = open.pop() {

@@ -54,7 +54,7 @@ pub(super) fn read(lines: &[Value]) -> Result<ImportedConversation, ImportError>
     Ok(imported)
 }
 
-/// The messages of the lines; a reply that stands in several lines, a part in each, is one.
+/// The messages of the lines; a reply in several lines, with a part in each, is one message.
 fn joined(chain: &[&Value]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     for message in chain.iter().filter_map(|line| line.get("message")) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::message::{PartKind, ReturnStatus, UserPart};
 
 /// One line for each message.
-fn told(text: &str) -> Vec<String> {
+fn lines_of(text: &str) -> Vec<String> {
     let imported = import(text).unwrap();
     let mut lines = vec![format!("{} {:?}", imported.format, imported.title)];
     for message in &imported.messages {
@@ -61,9 +61,9 @@ fn lists_of_two_apis_are_read() {
         "without 1 system prompts",
         "without 1 parts of an unknown kind",
     ];
-    assert_eq!(told(&openai.to_string()), expected);
+    assert_eq!(lines_of(&openai.to_string()), expected);
     let in_lines: String = openai.as_array().unwrap().iter().map(|one| format!("{one}\n")).collect();
-    assert_eq!(told(&in_lines), expected);
+    assert_eq!(lines_of(&in_lines), expected);
     let anthropic = json!({"model": "m", "messages": [
         {"role": "user", "content": "list it"},
         {"role": "assistant", "content": [
@@ -84,7 +84,7 @@ fn lists_of_two_apis_are_read() {
         "return 1:t1 Tool { name: ToolName(\"ls\") } failed no such folder",
         "user go on",
     ];
-    assert_eq!(told(&anthropic.to_string()), expected);
+    assert_eq!(lines_of(&anthropic.to_string()), expected);
 }
 
 #[test]
@@ -115,13 +115,13 @@ fn a_session_of_claude_code_is_the_chain_of_its_last_message() {
         "user thanks",
         "without 1 messages of other branches",
     ];
-    assert_eq!(told(&text), expected);
+    assert_eq!(lines_of(&text), expected);
     // A line that was cut off when the program died costs itself only.
-    assert_eq!(told(&format!("{text}{{\"type\": \"us")), expected);
+    assert_eq!(lines_of(&format!("{text}{{\"type\": \"us")), expected);
     // A circle ends.
     let circle = [user("a", Some("b"), "one"), user("b", Some("a"), "two")];
     let text: String = circle.iter().map(|line| format!("{line}\n")).collect();
-    assert_eq!(told(&text), ["Claude Code None", "user one", "user two"]);
+    assert_eq!(lines_of(&text), ["Claude Code None", "user one", "user two"]);
 }
 
 /// Some programs use an id again in each reply.
@@ -194,7 +194,7 @@ fn an_export_is_not_trusted() {
         "note yolo is on",
         "without 1 summaries",
     ];
-    assert_eq!(told(&document.to_string()), expected);
+    assert_eq!(lines_of(&document.to_string()), expected);
     let Message::User { parts } = import(&document.to_string()).unwrap().messages.remove(3) else {
         panic!("no note")
     };

@@ -4,10 +4,10 @@
 //! except `Y` for the contents of a file. A high-risk request needs two lines.
 
 use super::approvals::{MOST_HASTY, OpenQuestion, Origin, PAGE, QuestionStage, State};
+use super::describe;
 use super::edit;
 use super::page::LinePosition;
 use super::state::{Plain, Source, WaitTarget};
-use super::words;
 use crate::agent::port::Op;
 use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
@@ -48,7 +48,7 @@ impl Plain {
     }
 
     /// Handles a line of the user.
-    pub(super) fn hear(&mut self, text: &str) {
+    pub(super) fn handle(&mut self, text: &str) {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let written_at = self.page.at();
         if self.setup.echoes {
@@ -194,13 +194,13 @@ impl Plain {
             Origin::Own => header,
             Origin::Elsewhere { folder, .. } => Header { workspace: folder.clone(), ..header },
         });
-        let mut rows = words::body(&request);
+        let mut rows = describe::body(&request);
         let body = rows.len();
-        rows.extend(words::facts(&request, header.as_ref()));
+        rows.extend(describe::facts(&request, header.as_ref()));
         if let Origin::Elsewhere { title, .. } = &origin {
             self.page.line(&format!("From another session, {title}:"));
         }
-        self.page.line(&words::question(&request, number, of));
+        self.page.line(&describe::question(&request, number, of));
         let printed = if body <= PAGE {
             self.page.block(&rows[..body].join("\n"), "    ");
             body
@@ -264,7 +264,7 @@ impl Plain {
         match open.stage {
             QuestionStage::Choice if text.trim() == "Y" => match open.request.may_be_unread() {
                 true => self.yes_having(SeenPart::All, Approval::yes()),
-                false => self.page.line(words::UNREAD),
+                false => self.page.line(describe::UNREAD),
             },
             QuestionStage::Choice => self.choose(&word),
             QuestionStage::Confirm if word == "yes" => {
@@ -353,7 +353,7 @@ impl Plain {
         let Some(open) = &mut self.approvals.open else { return };
         open.repeated += 1;
         if open.repeated == 1 {
-            let text = words::question(&open.request, open.number, of);
+            let text = describe::question(&open.request, open.number, of);
             self.page.line(&text);
         }
     }
@@ -370,7 +370,7 @@ impl Plain {
         match open.dialogue.yes(approval, open.request.risk, seen, now) {
             ApprovalEffect::Send(approval) => self.decide(approval),
             ApprovalEffect::Once => self.stage_anew(QuestionStage::Confirm),
-            ApprovalEffect::Unseen => self.page.line(&words::unseen(&open.request)),
+            ApprovalEffect::Unseen => self.page.line(&describe::unseen(&open.request)),
             ApprovalEffect::TooSoon => self.hasty(),
         }
     }
@@ -403,10 +403,10 @@ impl Plain {
 
     /// Returns what follows the decision just sent: after the last one, a deferred turn resumes by itself.
     fn awaits_decision(&self) -> WaitTarget {
-        let guest = self.header.as_ref().is_some_and(|header| header.read_only.is_some());
+        let is_read_only = self.header.as_ref().is_some_and(|header| header.read_only.is_some());
         if self.turn_runs {
             self.awaiting
-        } else if guest || self.approvals.asks() || self.approvals.count(State::Postponed) > 0 {
+        } else if is_read_only || self.approvals.asks() || self.approvals.count(State::Postponed) > 0 {
             WaitTarget::Answer
         } else {
             WaitTarget::Idle

@@ -5,8 +5,8 @@
 use serde_json::{Map, Value};
 
 use super::approvals::{PAGE, QuestionStage};
+use super::describe;
 use super::state::Plain;
-use super::words;
 use crate::frontend::dialogue::{SeenPart, yes_to};
 use crate::frontend::fields;
 
@@ -25,14 +25,14 @@ impl Plain {
     pub(super) fn edit(&mut self) {
         let Some(open) = &mut self.approvals.open else { return };
         if open.seen() != SeenPart::All {
-            return self.page.line(&words::unseen(&open.request));
+            return self.page.line(&describe::unseen(&open.request));
         }
         if self.setup.has_editor {
             open.stage = QuestionStage::Away;
             self.to_edit = Some(open.written.clone().unwrap_or_else(|| format!("{:#}", open.args)));
             return self.page.line(OPENS);
         }
-        let rows = words::editable(&open.args);
+        let rows = describe::editable(&open.args);
         self.page.line(&format!("    {LINES}"));
         if rows.len() <= PAGE {
             self.page.block(&rows.join("\n"), "    ");
@@ -149,7 +149,7 @@ fn changes(asked: &Value, now: &Value) -> Vec<String> {
         .filter(|(name, value)| asked.get(*name) != Some(*value))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    let mut rows = words::editable(&Value::Object(changed));
+    let mut rows = describe::editable(&Value::Object(changed));
     rows.extend(asked.keys().filter(|name| !now.contains_key(*name)).map(|name| format!("without {name}")));
     rows
 }

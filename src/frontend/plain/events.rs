@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::approvals::State;
+use super::describe;
 use super::state::{GATHER_MS, Plain};
-use super::words;
 use crate::agent::context::Summary;
 use crate::agent::port::{Event, Settlement};
 use crate::approval::{Decider, RequestId};
@@ -54,8 +54,8 @@ impl Plain {
             }
             Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
             Event::Retry { class, message, wait, attempt, of, then } => {
-                let told = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
-                self.tell(&told);
+                let text = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
+                self.tell(&text);
             }
             Event::FellBack { from, to, class: _, why } => {
                 self.page.line(&format!("{}.", sentences::fell_back(&from, &to, &why)));
@@ -91,7 +91,7 @@ impl Plain {
 
     /// Prints what several front ends say.
     fn tell(&mut self, text: &str) {
-        self.page.line(&words::sentence(text));
+        self.page.line(&describe::sentence(text));
     }
 
     pub(super) fn prompted(&mut self, parts: &[UserPart]) {
@@ -104,11 +104,11 @@ impl Plain {
                 UserPart::Text { text } => self.said(text),
                 UserPart::Image { .. } => {
                     if let Some((number, picture)) = pictures.next() {
-                        self.page.line(&words::picture(number, &picture));
+                        self.page.line(&describe::picture(number, &picture));
                     }
                 }
                 UserPart::Note { kind, text } => {
-                    if let Some(line) = words::note(kind, text) {
+                    if let Some(line) = describe::note(kind, text) {
                         self.page.line(&line);
                     }
                 }
@@ -144,14 +144,14 @@ impl Plain {
         let known = self.calls.entry(call.id.clone()).or_default();
         if known.was_asked && !known.started {
             known.started = true;
-            let text = format!("{}, started.", words::tool_of(call.name.as_str(), &known.summary));
+            let text = format!("{}, started.", describe::tool_of(call.name.as_str(), &known.summary));
             self.page.line(&text);
         }
     }
 
     fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) {
         let known = self.calls.remove(&call.id).unwrap_or_default();
-        let (line, tail) = words::returned(call.name.as_str(), &known.summary, returned);
+        let (line, tail) = describe::returned(call.name.as_str(), &known.summary, returned);
         self.page.line(&line);
         if let Some(tail) = tail {
             self.page.block(&tail, "  ");
@@ -162,7 +162,7 @@ impl Plain {
     fn settled(&mut self, id: &RequestId, settled: &Settlement) {
         let Some(entry) = self.approvals.get(id) else { return };
         let (number, sent) = (entry.number, entry.state == State::Sent);
-        let told = sentences::settled(Some(&entry.request), settled, None);
+        let text = sentences::settled(Some(&entry.request), settled, None);
         let stays = settled.is_postponed();
         let was_postponed = stays && entry.state == State::Postponed;
         if stays {
@@ -174,7 +174,7 @@ impl Plain {
         if ours || was_postponed {
             return;
         }
-        self.page.line(&format!("Approval {}: {told}.", number.max(1)));
+        self.page.line(&format!("Approval {}: {text}.", number.max(1)));
     }
 
     fn turn_ended(&mut self, end: &TurnEnd) {
@@ -191,7 +191,7 @@ impl Plain {
         if closes_pipe {
             self.page
                 .line("The turn is waiting for its approvals: co approvals lists them, co resume continues.");
-        } else if let Some(text) = words::turn_end(end) {
+        } else if let Some(text) = describe::turn_end(end) {
             self.page.line(&text);
         }
         if std::mem::take(&mut self.has_plan) && *end == TurnEnd::Completed {

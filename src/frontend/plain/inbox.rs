@@ -1,8 +1,8 @@
 //! The inbox as numbered lines, and requests of other sessions as questions. Numbers refer to the last printed list.
 
 use super::approvals::Origin;
+use super::describe;
 use super::state::{Plain, WaitTarget};
-use super::words;
 use crate::approval::AutoApprove;
 use crate::frontend::protocol::{ClientQuery, InboxLine};
 use crate::stdx::text::one_line_summary;
@@ -31,9 +31,9 @@ impl Plain {
         let wanted = std::mem::take(&mut self.inbox_words);
         lines.retain(|line| {
             let risk = line.risk.word();
-            let told =
+            let text =
                 format!("{risk} {} {} {}", line.tool.as_str(), line.summary, line.title).to_lowercase();
-            wanted.split_whitespace().all(|word| told.contains(word))
+            wanted.split_whitespace().all(|word| text.contains(word))
         });
         self.listed_requests.clear();
         if lines.is_empty() {
@@ -46,7 +46,7 @@ impl Plain {
                 session = Some(&line.session);
                 self.page.line(&format!("{}:", heading(line)));
             }
-            self.page.block(&format!("{}: {}", at + 1, told(line)), "  ");
+            self.page.block(&format!("{}: {}", at + 1, entry(line)), "  ");
         }
         if lines.len() > LISTED {
             let more = lines.len() - LISTED;
@@ -67,9 +67,9 @@ impl Plain {
     }
 
     /// Asks about the received request, like one of this session.
-    pub(super) fn listed_request(&mut self, told: Result<Box<StoredRequest>, String>) {
+    pub(super) fn listed_request(&mut self, answer: Result<Box<StoredRequest>, String>) {
         self.answered();
-        let stored = match told {
+        let stored = match answer {
             Ok(stored) => *stored,
             Err(text) => return self.page.line(&format!("It cannot be shown: {text}")),
         };
@@ -94,7 +94,7 @@ impl Plain {
     pub(super) fn tell_elsewhere(&mut self) {
         let before = std::mem::replace(&mut self.told_elsewhere, self.elsewhere);
         if self.elsewhere > before {
-            let waiting = words::approvals(self.elsewhere);
+            let waiting = describe::approvals(self.elsewhere);
             self.page.line(&format!("{waiting} in other sessions. Type /inbox to list them."));
         }
     }
@@ -116,11 +116,11 @@ impl Plain {
 
 fn heading(line: &InboxLine) -> String {
     let folder = one_line_summary(&line.workspace.display().to_string(), TITLE);
-    format!("{}, in {folder}, {}", one_line_summary(&line.title, TITLE), line.holder.words())
+    format!("{}, in {folder}, {}", one_line_summary(&line.title, TITLE), line.holder.label())
 }
 
 /// Describes a request in one line.
-fn told(line: &InboxLine) -> String {
+fn entry(line: &InboxLine) -> String {
     let mut text = format!(
         "{} risk, {}, {}",
         line.risk.word(),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::describe;
 use super::state::{Plain, WaitTarget};
-use super::words;
 use crate::frontend::Lifecycle;
 use crate::frontend::protocol::{
     Header, LoginReason, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
@@ -40,7 +40,7 @@ impl Plain {
             ServerMessage::Answer { id, answer } => self.on_answer(id, answer),
             ServerMessage::PickService { why: LoginReason::Asked, .. } => {
                 self.answered();
-                self.said_by_co("services", words::LOGIN);
+                self.said_by_co("services", describe::LOGIN);
             }
             // The program asks on its first run, before this front end starts.
             ServerMessage::PickService { why: LoginReason::First, .. } | ServerMessage::LoginTried { .. } => {
@@ -57,7 +57,7 @@ impl Plain {
             ServerMessage::Entered => self.entered(),
             ServerMessage::Keys { filter: _ } => {
                 self.answered();
-                self.said_by_co("keys of plain mode", words::KEYS);
+                self.said_by_co("keys of plain mode", describe::KEYS);
             }
             ServerMessage::TurnBegan => self.turn_runs = true,
             ServerMessage::Idle => self.idle(),
@@ -172,7 +172,7 @@ impl Plain {
                 self.page.flow(&reply.text());
                 self.page.flow_end();
                 for call in reply.calls() {
-                    self.page.line(&format!("{}.", words::tool_of(call.name.as_str(), "")));
+                    self.page.line(&format!("{}.", describe::tool_of(call.name.as_str(), "")));
                 }
             }
             Message::ToolReturns { .. } => {}

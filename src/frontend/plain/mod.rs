@@ -11,6 +11,7 @@ mod answers;
 mod approvals;
 mod arguments;
 mod cap;
+mod describe;
 mod edit;
 mod events;
 mod inbox;
@@ -20,7 +21,6 @@ mod page;
 mod run;
 mod sessions;
 mod state;
-mod words;
 
 pub use self::run::{PlainError, PlainOptions, run};
 pub use self::state::{Input, Plain, PlainOutput, Setup, Source};

@@ -165,7 +165,7 @@ impl PlainFrontend {
 
     /// Returns the input of what was read. On a terminal, lines that follow at once belong to it.
     async fn gathered(&mut self, read: StdinEvent) -> Input {
-        let StdinEvent::Line(first) = read else { return heard(read) };
+        let StdinEvent::Line(first) = read else { return input_of(read) };
         let mut lines = vec![first];
         while self.plain.takes_pastes() {
             match tokio::time::timeout(PASTE_GAP, self.stdin.next()).await {
@@ -271,7 +271,7 @@ impl PlainFrontend {
     }
 }
 
-fn heard(read: StdinEvent) -> Input {
+fn input_of(read: StdinEvent) -> Input {
     match read {
         StdinEvent::Line(line) => Input::Line(line),
         StdinEvent::Torn(line) => Input::Asked { before: vec![line], begun: String::new() },

@@ -3,8 +3,8 @@
 //! Numbers refer to the last printed list; a list alone opens nothing. Called by the state and its commands.
 
 use super::approvals::Approvals;
+use super::describe;
 use super::state::{Plain, WaitTarget};
-use super::words;
 use crate::command::{STOP_FIRST, TURN_RUNS};
 use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::text::{count, one_line_summary};
@@ -33,7 +33,7 @@ impl Plain {
         }
         self.page.line("Other sessions, the latest first:");
         for (at, one) in found.iter().take(LISTED).enumerate() {
-            self.page.block(&format!("{}: {}", at + 1, told(one)), "  ");
+            self.page.block(&format!("{}: {}", at + 1, entry(one)), "  ");
         }
         if found.len() > LISTED {
             let more = found.len() - LISTED;
@@ -71,11 +71,11 @@ impl Plain {
 }
 
 /// Describes a session in one line.
-fn told(one: &SessionLine) -> String {
+fn entry(one: &SessionLine) -> String {
     let title = one_line_summary(&one.title, TITLE);
     let mut text = format!("{title}, {}, {}", one.when, count(one.turns, "turn"));
     if one.waiting > 0 {
-        text.push_str(&format!(", {}", words::approvals(one.waiting)));
+        text.push_str(&format!(", {}", describe::approvals(one.waiting)));
     }
     if !one.here {
         text.push_str(&format!(", in {}", one_line_summary(&one.workspace.display().to_string(), TITLE)));

@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 
 use super::approvals::{Approvals, State};
 use super::arguments::StreamedArguments;
+use super::describe;
 use super::page::{LinePosition, Page};
-use super::words;
 use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
@@ -62,7 +62,7 @@ pub enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Setup {
     pub source: Source,
-    /// The user's input is visible beside the printed text.
+    /// The user's input is visible between the printed text.
     pub echoes: bool,
     /// Thoughts are printed; otherwise only that the model thinks, and for how long.
     pub shows_thoughts: bool,
@@ -203,7 +203,7 @@ impl Plain {
                     self.life = Lifecycle::Over;
                 }
             }
-            Input::Line(text) => self.hear(&text),
+            Input::Line(text) => self.handle(&text),
             Input::Pasted(lines) => self.pasted(&lines),
             Input::Edited(text) => self.take_edited(text),
             Input::Asked { before, begun } => self.typed_before(before, &begun),
@@ -342,7 +342,7 @@ impl Plain {
     fn tell_idle(&mut self) {
         let waiting = self.approvals.count(State::Postponed);
         if waiting != self.told_waiting && waiting > 0 {
-            let waiting = words::approvals(waiting);
+            let waiting = describe::approvals(waiting);
             self.page.line(&format!("{waiting}. Type /decide to decide here."));
         }
         self.told_waiting = waiting;

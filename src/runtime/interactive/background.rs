@@ -1,4 +1,4 @@
-//! Sessions that run beside the current one, and changes of approvals by any process.
+//! Sessions that run in the background, and changes of approvals by any process.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -11,21 +11,21 @@ use tokio_util::sync::CancellationToken;
 use crate::command::Notice;
 use crate::history::SessionId;
 use crate::runtime::headless::CLOSING;
-use crate::store::{Store, Wakeups};
+use crate::store::{ChangeListener, Store};
 
 /// Maximum number of background sessions.
-pub(super) const BESIDE: usize = 2;
+pub(super) const MOST_SESSIONS: usize = 2;
 
-/// The work beside the current session.
+/// The background work of this process.
 pub(super) struct BackgroundSessions {
     pub(super) store: Store,
-    pub(super) wakeups: Wakeups,
+    pub(super) listener: ChangeListener,
     pub(super) work: JoinSet<Notice>,
     /// The sessions among the work, by task.
     pub(super) going: HashMap<Id, SessionId>,
     pub(super) stop: CancellationToken,
     /// The number of the latest change reported to the front end.
-    pub(super) told: Option<u64>,
+    pub(super) reported: Option<u64>,
     pub(super) expiry: Expiry,
 }
 
@@ -52,11 +52,11 @@ impl BackgroundSessions {
     pub(super) fn new(store: &Store) -> Self {
         Self {
             store: store.clone(),
-            wakeups: store.wakeups(),
+            listener: store.change_listener(),
             work: JoinSet::new(),
             going: HashMap::new(),
             stop: CancellationToken::new(),
-            told: None,
+            reported: None,
             expiry: Expiry::Unknown,
         }
     }
@@ -67,7 +67,7 @@ impl BackgroundSessions {
             self.expiry = next_expiry(&self.store).await;
         }
         tokio::select! {
-            () = self.wakeups.changed() => {
+            () = self.listener.changed() => {
                 self.expiry = Expiry::Unknown;
                 BackgroundEvent::Changed
             }
@@ -80,7 +80,7 @@ impl BackgroundSessions {
                     Ok(done) => done,
                     Err(error) => {
                         let text = "This is a bug in co; running calls may not have finished.";
-                        (error.id(), Notice::error("beside", text))
+                        (error.id(), Notice::error("background", text))
                     }
                 };
                 self.going.remove(&id);
@@ -169,7 +169,7 @@ mod tests {
         Record::Asked { call, request: Box::new(request) }
     }
 
-    /// The store's clock stands still until it is moved, so that each step depends only on the assertions before it.
+    /// The store's clock does not advance by itself, so that each step depends only on the assertions before it.
     #[tokio::test]
     async fn the_end_of_a_request_is_heard_once() {
         let dir = tempfile::tempdir().unwrap();

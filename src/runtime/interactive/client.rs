@@ -64,10 +64,10 @@ pub(super) struct ClientHandler {
     pub(super) pending: PendingHooks,
     /// What tool servers ask the user.
     pub(super) questions: Questions,
-    /// Work beside the current session.
+    /// Background work.
     pub(super) background: BackgroundSessions,
     /// Requests of this session beyond those sent to the front end.
-    pub(super) untold: usize,
+    pub(super) unlisted: usize,
     /// The header as last sent.
     pub(super) shown: Option<Header>,
     /// Why this process has the session read-only.
@@ -139,7 +139,7 @@ impl ClientHandler {
         let (model, hook_messages) = (app.models.choices(), app.permissions.hook_messages());
         Self {
             background: BackgroundSessions::new(&app.store),
-            untold: 0,
+            unlisted: 0,
             shown: None,
             app,
             updates,
@@ -216,8 +216,8 @@ impl ClientHandler {
         let _ = self.updates.send(Update::Event(event)).await;
     }
 
-    pub(super) async fn say(&self, told: Notice) {
-        say(&self.updates, told).await;
+    pub(super) async fn say(&self, notice: Notice) {
+        say(&self.updates, notice).await;
     }
 
     /// Returns what was done, or says why it was not.
@@ -579,20 +579,20 @@ impl ClientHandler {
         let stored = self.app.store.requests(filter, WAITING_SHOWN).await;
         if let Some(stored) = self.or_say("approvals", stored).await {
             let requests: Vec<_> = stored.into_iter().map(|one| one.request).collect();
-            self.untold = self.untold_of(requests.len()).await;
+            self.unlisted = self.unlisted_of(requests.len()).await;
             self.tell(ServerMessage::Waiting { requests }).await;
         }
         self.elsewhere().await;
     }
 
-    async fn untold_of(&self, told: usize) -> usize {
-        if told < WAITING_SHOWN {
+    async fn unlisted_of(&self, listed: usize) -> usize {
+        if listed < WAITING_SHOWN {
             return 0;
         }
         let store = &self.app.store;
         let everywhere = store.waiting_count().await.unwrap_or_default();
         let elsewhere = store.waiting_elsewhere(&self.session).await.unwrap_or_default();
-        everywhere.saturating_sub(elsewhere + told)
+        everywhere.saturating_sub(elsewhere + listed)
     }
 
     /// Sends the available commands and tools.

@@ -1,4 +1,4 @@
-//! The inbox of all sessions: its list, its decisions, and sessions resumed beside the current one.
+//! The inbox of all sessions: its list, its decisions, and sessions resumed in the background.
 //!
 //! A decision is made by the owner of the session at hand; the owners of others are notified. A session without an owner
 //! can be resumed here unattended: its new requests wait in the inbox again.
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
-use super::background::{BESIDE, BackgroundEvent, Expiry};
+use super::background::{BackgroundEvent, Expiry, MOST_SESSIONS};
 use super::client::ClientHandler;
 use super::view::title;
 use crate::agent::port::{Closed, Event, Frontend};
@@ -62,7 +62,7 @@ impl ClientHandler {
     async fn tell_changes(&mut self) {
         // A store that cannot be read is reported by the user's next action.
         let Ok(latest) = self.app.store.latest_change().await else { return };
-        if self.background.told.replace(latest) != Some(latest) {
+        if self.background.reported.replace(latest) != Some(latest) {
             self.elsewhere().await;
         }
     }
@@ -70,7 +70,7 @@ impl ClientHandler {
     /// Sends the number of pending requests besides those already sent.
     pub(super) async fn elsewhere(&self) {
         if let Ok(count) = self.app.store.waiting_elsewhere(&self.session).await {
-            self.tell(ServerMessage::Elsewhere { count: count + self.untold }).await;
+            self.tell(ServerMessage::Elsewhere { count: count + self.unlisted }).await;
         }
     }
 
@@ -99,7 +99,7 @@ impl ClientHandler {
         // An owner takes its decisions by itself.
         for row in approved {
             let (title, holder) = self.session_of(&row, &holders);
-            if holder == Holder::Nobody {
+            if holder == Holder::NoProcess {
                 let last = lines.iter().rposition(|line| line.session == row.session);
                 let at = last.map_or(lines.len(), |last| last + 1);
                 lines.insert(at, line_of(row, (title, holder), now, &zone));
@@ -113,11 +113,11 @@ impl ClientHandler {
         let holder = if row.session == self.session {
             Holder::Here
         } else if self.background.has(&row.session) {
-            Holder::Beside
+            Holder::Background
         } else if holders.contains_key(&row.session) {
             Holder::Another
         } else {
-            Holder::Nobody
+            Holder::NoProcess
         };
         (one_line_summary(row.title.as_deref().unwrap_or("untitled"), TITLE), holder)
     }
@@ -131,13 +131,13 @@ impl ClientHandler {
         }
     }
 
-    /// Resumes a session without an owner, beside the current one.
+    /// Resumes a session without an owner in the background.
     pub(super) async fn resume_beside(&mut self, session: SessionId) {
         let text = if session == self.session {
             "This is the current session: it continues once everything is decided."
         } else if self.background.has(&session) {
             "This session is already running."
-        } else if self.background.going.len() >= BESIDE {
+        } else if self.background.going.len() >= MOST_SESSIONS {
             "Two sessions are already running; resume this one when one of them stops."
         } else {
             return self.begin_beside(session).await;
@@ -178,7 +178,7 @@ fn line_of(row: RequestRow, (title, holder): (String, Holder), now: Timestamp, z
         summary: row.summary,
         tainted: row.tainted,
         state: row.state,
-        attachment: row.attachment,
+        timing: row.timing,
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/memory`: carried out beside the session, also while a turn runs.
+//! `/memory`: carried out in the background, also while a turn runs.
 
 use super::client::ClientHandler;
 use crate::command::Notice;
@@ -14,7 +14,7 @@ impl ClientHandler {
         let folder = self.folder.clone();
         let done = self.with_memories(move |memories| memories.carry_out(&folder, request, "/memory")).await;
         if let Some(text) = done {
-            // Each line stands for itself, and what a memory says is no Markdown of ours.
+            // Each line is a paragraph of its own, and the text of a memory is not Markdown.
             let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
             self.say(Notice::plain(TITLE, lines.join("\n"))).await;
         }

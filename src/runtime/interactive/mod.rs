@@ -58,7 +58,7 @@ use crate::runtime::hooks::session_ended;
 use crate::runtime::{OpenedSession, SessionTarget, orphaned_processes, remove_sessions, retention};
 use crate::session::{Session, end_orphaned_questions};
 use crate::stdx::process_memory::give_back_code;
-use crate::store::{Store, StoreError, Wakeups};
+use crate::store::{ChangeListener, Store, StoreError};
 use crate::workspace::World;
 
 /// The parts of an interactive run. The front end is already open.
@@ -125,7 +125,7 @@ pub async fn interactive(run: Interactive) -> Result<(), AppError> {
     lines.map(drop)
 }
 
-/// The time after which the first screen is drawn, and what the start runs beside it is done.
+/// The time after which the first screen is drawn and the background work of the start is done.
 const STARTED: Duration = Duration::from_secs(1);
 /// The time after which the last frame of a turn is drawn.
 const TURN_SETTLED: Duration = Duration::from_millis(100);
@@ -173,7 +173,7 @@ async fn live(
                 let (session, env) = *owned;
                 Box::pin(SessionRuntime::new(client, session, env).run(goes_on)).await?
             }
-            OpenedSession::Guest { history, holder, .. } => reader::run(client, *history, holder).await?,
+            OpenedSession::ReadOnly { history, holder, .. } => reader::run(client, *history, holder).await?,
         };
         match left {
             SessionExit::Closed(lines) => {
@@ -208,7 +208,7 @@ struct SessionRuntime<'a> {
     client: &'a mut ClientHandler,
     session: Session,
     env: AgentEnv,
-    wakeups: Wakeups,
+    listener: ChangeListener,
     /// The last turn failed or stopped at a cap, and the next one would too: queued prompts wait until the user acts.
     holds_queue: bool,
     /// The same for late approvals: held once the user stopped them.
@@ -263,12 +263,12 @@ impl LoopControl {
 
 impl<'a> SessionRuntime<'a> {
     fn new(client: &'a mut ClientHandler, session: Session, env: AgentEnv) -> Self {
-        let wakeups = session.store().wakeups();
+        let listener = session.store().change_listener();
         Self {
             client,
             session,
             env,
-            wakeups,
+            listener,
             holds_queue: false,
             holds_late: false,
             unsaved: Vec::new(),
@@ -280,7 +280,7 @@ impl<'a> SessionRuntime<'a> {
     }
 
     fn unsaved(&self, parts: &[UserPart]) -> UnsavedPrompt {
-        UnsavedPrompt { text: images::words(parts), messages: self.session.history().whole().count() }
+        UnsavedPrompt { text: images::typed_text(parts), messages: self.session.history().whole().count() }
     }
 
     /// Runs until the front end closes or another session is opened.
@@ -372,7 +372,7 @@ impl<'a> SessionRuntime<'a> {
             self.client.say(Notice::warning(title, text)).await;
         }
         for text in orphaned_processes(&self.session).await {
-            self.client.say(Notice::warning("left behind", text)).await;
+            self.client.say(Notice::warning("interrupted work", text)).await;
         }
         self.client.waiting().await;
         self.client.tell_of_folder().await;
@@ -400,27 +400,27 @@ impl<'a> SessionRuntime<'a> {
     /// Waits for the next event between turns, and handles it.
     async fn idle(&mut self) -> Result<LoopControl, AppError> {
         if let Some(message) = self.client.after_fork.take() {
-            let heard = self.client.prompt(Prompt::written(message)).await;
-            return self.act(heard).await;
+            let action = self.client.prompt(Prompt::written(message)).await;
+            return self.act(action).await;
         }
         tokio::select! {
             ask = self.client.asks.recv() => {
                 let ask = ask.unwrap_or(ClientRequest::Close);
-                let heard = self.client.handle(ask, SessionView::Here(self.session.history())).await;
+                let action = self.client.handle(ask, SessionView::Here(self.session.history())).await;
                 // Each request of the user is a point at which decisions by others are taken: before a prompt, so that
                 // its turn includes them; after anything else, which must not wait for them.
-                if let OwnerAction::Op(Op::Steer { parts }) = &heard {
+                if let OwnerAction::Op(Op::Steer { parts }) = &action {
                     self.unsaved.push(self.unsaved(parts));
                     self.take_decisions().await?;
-                    return self.act(heard).await;
+                    return self.act(action).await;
                 }
-                let control = self.act(heard).await?;
+                let control = self.act(action).await?;
                 if let LoopControl::Continue = control {
                     self.take_decisions().await?;
                 }
                 return Ok(control);
             }
-            () = self.wakeups.changed() => {
+            () = self.listener.changed() => {
                 self.client.refresh_rules().await;
                 self.take_decisions().await?;
             }
@@ -430,8 +430,8 @@ impl<'a> SessionRuntime<'a> {
             }
             named = titled(&mut self.title) => self.take_title(named).await?,
             event = self.client.pending.next() => {
-                let heard = self.client.on_pending(event).await;
-                return self.act(heard).await;
+                let action = self.client.on_pending(event).await;
+                return self.act(action).await;
             }
             happened = self.client.background.next() => {
                 self.client.on_beside(happened).await;
@@ -462,8 +462,8 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Executes an action between turns.
-    async fn act(&mut self, heard: OwnerAction) -> Result<LoopControl, AppError> {
-        match heard {
+    async fn act(&mut self, action: OwnerAction) -> Result<LoopControl, AppError> {
+        match action {
             OwnerAction::Answered => {
                 self.keep_notes().await?;
                 self.client.header(self.session.history()).await;
@@ -521,11 +521,11 @@ impl<'a> SessionRuntime<'a> {
     /// composer.
     async fn recover_from(&mut self, error: &StoreError) {
         let why = error.to_string();
-        let is_told = match &self.store {
-            StoreState::Refuses(told) | StoreState::TriedAgain(told) => *told == why,
+        let is_reported = match &self.store {
+            StoreState::Refuses(reported) | StoreState::TriedAgain(reported) => *reported == why,
             StoreState::Takes => false,
         };
-        if !is_told || !self.unsaved.is_empty() {
+        if !is_reported || !self.unsaved.is_empty() {
             let again = "The conversation is unchanged since the last save. Fix the problem, then send the message again.";
             self.client.say(Notice::error("not saved", format!("{why}. {again}"))).await;
         }
@@ -539,7 +539,7 @@ impl<'a> SessionRuntime<'a> {
                     _ => None,
                 })
                 .chain(history.queued());
-            if !is_read || !stored.any(|parts| images::words(parts) == prompt.text) {
+            if !is_read || !stored.any(|parts| images::typed_text(parts) == prompt.text) {
                 self.client.tell(ServerMessage::Refused { text: prompt.text, reason: why.clone() }).await;
             }
         }
@@ -589,9 +589,9 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Handles operations that the last turn did not process; prompts are queued.
-    async fn take_unheard(&mut self, unheard: Vec<Op>) -> Result<LoopControl, AppError> {
+    async fn take_unhandled(&mut self, unhandled: Vec<Op>) -> Result<LoopControl, AppError> {
         let mut control = LoopControl::Continue;
-        for op in unheard {
+        for op in unhandled {
             if let Op::Steer { parts } = op {
                 self.enqueue(parts).await?;
             } else if let LoopControl::Close = Box::pin(self.op(op)).await? {
@@ -602,11 +602,12 @@ impl<'a> SessionRuntime<'a> {
     }
 
     async fn take_back(&mut self, parts: &[UserPart]) -> Result<(), AppError> {
-        if self.client.pending.take_back(&images::words(parts)) {
+        if self.client.pending.take_back(&images::typed_text(parts)) {
             return Ok(());
         }
         let mut prompts = self.session.history().queued().to_vec();
-        let Some(at) = prompts.iter().rposition(|queued| images::words(queued) == images::words(parts))
+        let Some(at) =
+            prompts.iter().rposition(|queued| images::typed_text(queued) == images::typed_text(parts))
         else {
             let text = statuses::SENT_ALREADY;
             self.client.say(Notice::warning("queue", text)).await;

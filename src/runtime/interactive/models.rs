@@ -27,7 +27,7 @@ impl ClientHandler {
         let (models, updates, used) =
             (Arc::clone(&self.app.models), self.updates.clone(), self.used_models().await);
         tokio::spawn(async move {
-            let told = |failed: Vec<String>, pending: usize| {
+            let report = |failed: Vec<String>, pending: usize| {
                 let message = ServerMessage::Models { models: models.lines(&used), failed, pending };
                 let updates = updates.clone();
                 // The front end may be gone.
@@ -36,7 +36,7 @@ impl ClientHandler {
                 }
                 .boxed()
             };
-            models.ask_lists(told).await;
+            models.ask_lists(report).await;
         });
     }
 
@@ -84,17 +84,17 @@ async fn take(models: &Arc<Models>, updates: &Updates, name: &str, checked: Opti
         Err(error) => return say(updates, Notice::error("model", format!("{error}."))).await,
     };
     let text = format!("{} answers from the next request on.", code(&choice.name()));
-    let told = match checked {
+    let notice = match checked {
         None | Some(ModelCheck::Found) => Notice::plain("model", text),
         Some(ModelCheck::Unchecked(None)) => Notice::warning(
             "model",
             format!("{text} {} lists no models, so the name was not checked.", choice.provider),
         ),
         Some(ModelCheck::Unchecked(Some(error))) => {
-            Notice::warning("model", format!("{text} The name was not checked: {}.", error.told()))
+            Notice::warning("model", format!("{text} The name was not checked: {}.", error.describe()))
         }
     };
-    say(updates, told).await;
+    say(updates, notice).await;
     if let Some(warning) = models.warning() {
         say(updates, Notice::warning("model", warning)).await;
     }

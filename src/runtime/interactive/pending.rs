@@ -1,4 +1,4 @@
-//! Running hooks of the session's start and of prompts, in order, and what arrives beside them.
+//! Running hooks of the session's start and of prompts, in order, and the events that arrive meanwhile.
 
 use std::collections::VecDeque;
 use std::future::pending;

@@ -1,5 +1,5 @@
 //! Questions of tool servers to the user, shown as cards among the requests: a form for what a server wants to know, or an
-//! address that it wants visited. A question is stored beside the session's requests and can be decided in any process; it
+//! address that it wants visited. A question is stored with the session's requests and can be decided in any process; it
 //! is withdrawn when its server, or this process, does not wait for the answer any more.
 
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ impl Drop for OpenQuestion {
 impl OpenQuestion {
     /// Waits for the decision; `None` once there can be none any more. Cancel-safe.
     async fn decided(&self) -> Result<Option<Approval>, StoreError> {
-        let mut wakeups = self.shared.store.wakeups();
+        let mut listener = self.shared.store.change_listener();
         loop {
             match self.shared.store.take_answer(&self.id).await? {
                 QuestionStatus::Decided(approval) => return Ok(Some(approval)),
@@ -82,7 +82,7 @@ impl OpenQuestion {
                 QuestionStatus::Undecided => {}
             }
             // Late is as good as a wake-up: the store is read again.
-            let _ = tokio::time::timeout(LOOK, wakeups.changed()).await;
+            let _ = tokio::time::timeout(LOOK, listener.changed()).await;
         }
     }
 }
@@ -97,7 +97,7 @@ impl QuestionState {
     async fn ask(self: &Arc<Self>, asked: &Elicitation) -> Result<ElicitationAnswer, StoreError> {
         let mut again = None;
         loop {
-            // Without a session that is open here nobody decides.
+            // Without a session that is open here it cannot be decided.
             let Some(session) = self.session.lock().clone() else { return Ok(ElicitationAnswer::Cancel) };
             let request = request(asked, again.take());
             let id = request.id.clone();
@@ -159,7 +159,7 @@ impl Questions {
     }
 }
 
-/// Returns what a server is told; errs with what is wrong with the values.
+/// Returns the answer for the server; errs with the fault in the values.
 fn answer(request: &Request, approval: Approval) -> Result<ElicitationAnswer, String> {
     match approval {
         Approval::Approve { instead, .. } => {

@@ -22,13 +22,13 @@ pub(super) async fn run(
     let text =
         format!("This session is open in another co ({holder}). You can read it and decide its requests.");
     client.say(Notice::warning("read only", text)).await;
-    let mut wakeups = client.app.store.wakeups();
+    let mut listener = client.app.store.change_listener();
     let left = loop {
         client.tell_idle().await;
         tokio::select! {
             ask = client.asks.recv() => {
-                let heard = client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::Here(&history)).await;
-                let opened = match heard {
+                let action = client.handle(ask.unwrap_or(ClientRequest::Close), SessionView::Here(&history)).await;
+                let opened = match action {
                     OwnerAction::Op(Op::Close) => break SessionExit::Closed(Vec::new()),
                     OwnerAction::Open(session) => client.get(&session).await,
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
@@ -45,9 +45,9 @@ pub(super) async fn run(
                     | OwnerAction::Op(Op::Steer { .. } | Op::TakeBack { .. } | Op::Revoke { .. }) => {
                         let text = format!("Only {holder} can continue it. `co` without `-c` starts a new session.");
                         client.say(Notice::warning("read only", text)).await;
-                        if let OwnerAction::Op(Op::Steer { parts }) = heard {
+                        if let OwnerAction::Op(Op::Steer { parts }) = action {
                             // The text goes back to the composer.
-                            client.tell(ServerMessage::Draft { text: images::words(&parts) }).await;
+                            client.tell(ServerMessage::Draft { text: images::typed_text(&parts) }).await;
                         }
                         None
                     }
@@ -64,7 +64,7 @@ pub(super) async fn run(
                     break SessionExit::SwitchTo(Box::new(opened));
                 }
             }
-            () = wakeups.changed() => {
+            () = listener.changed() => {
                 history = Session::read(&client.app.store, &client.session).await?;
                 show(client, &history).await;
             }

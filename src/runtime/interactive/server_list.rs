@@ -47,7 +47,7 @@ fn line(status: ServerStatus, settings: Option<&ServerSettings>, servers: &Serve
     let is_held = matches!(state, ServerState::Held { .. });
     let mut facts = settings.filter(|_| is_held).map_or_else(|| vec![place], ServerSettings::written);
     facts.extend(settings.map(ServerSettings::variables).unwrap_or_default());
-    let words = state.words();
+    let words = state.line();
     let tone = match &state {
         ServerState::Failed { .. } => Tone::Error,
         ServerState::Held { .. } => Tone::Warning,

@@ -35,8 +35,8 @@ pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle
             changes.mark_unchanged();
             let tools = app.registry.tools().specs().cloned().collect();
             let known = ServerMessage::Offered { prompts: prompt_lines(&app.servers), tools };
-            for told in [known, ServerMessage::Servers { servers: server_list(&app) }] {
-                if updates.notice(told).await.is_err() {
+            for message in [known, ServerMessage::Servers { servers: server_list(&app) }] {
+                if updates.notice(message).await.is_err() {
                     return;
                 }
             }
@@ -126,7 +126,7 @@ impl ClientHandler {
         tokio::spawn(async move {
             app.servers.reconnect(&name);
             let state = app.servers.settled(&name).await;
-            let state = state.map_or_else(|| "off".to_owned(), |state| state.words());
+            let state = state.map_or_else(|| "off".to_owned(), |state| state.line());
             say(&updates, Notice::plain(TITLE, format!("{}: {}", code(&name), sanitize_line(&state)))).await;
         });
     }

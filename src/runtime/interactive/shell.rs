@@ -26,7 +26,7 @@ use crate::tool::builtin::whole_characters;
 pub(super) struct Shell {
     running: Option<RunningCommand>,
     tasks: Tasks,
-    /// The folder of the session whose tasks are told of.
+    /// The folder of the session whose tasks are reported.
     session: PathBuf,
     /// Number of commands started.
     count: usize,

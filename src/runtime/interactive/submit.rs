@@ -60,7 +60,7 @@ impl ClientHandler {
         hooks: Vec<Arc<dyn Hook>>,
         more: MoreParts,
     ) -> OwnerAction {
-        let text = images::words(&parts);
+        let text = images::typed_text(&parts);
         let (session, folder, prompt) = (self.session.to_string(), self.folder.clone(), Some(text.clone()));
         let task = tokio::spawn(async move {
             let sent = async {

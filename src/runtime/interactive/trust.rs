@@ -43,7 +43,7 @@ impl ClientHandler {
     }
 
     fn belongings_in_words(&self, found: &GatedContents) -> String {
-        let mut text = format!("In {}: {}.", code(&self.folder.display().to_string()), found.in_words());
+        let mut text = format!("In {}: {}.", code(&self.folder.display().to_string()), found.description());
         for key in &found.keys {
             text.push_str(&format!("\n- {}", code(key)));
         }
@@ -74,7 +74,7 @@ impl ClientHandler {
                      count from the next turn, settings and tool servers from the next start.",
                     code(&self.folder.display().to_string()),
                     code(&file.display().to_string()),
-                    found.in_words(),
+                    found.description(),
                 );
                 if !found.hooks.is_empty() {
                     text.push_str(" Each hook runs only after `co hooks trust`.");

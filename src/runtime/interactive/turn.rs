@@ -67,17 +67,17 @@ impl SessionRuntime<'_> {
                     }
                     ask = self.client.asks.recv(), if outbox.len() < OPS => {
                         let known = SessionView::InTheStore { grants: &grants };
-                        let heard = self.client.handle(ask.unwrap_or(ClientRequest::Close), known).await;
-                        match &heard {
+                        let action = self.client.handle(ask.unwrap_or(ClientRequest::Close), known).await;
+                        match &action {
                             OwnerAction::Op(Op::Steer { parts }) => {
-                                self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
+                                self.unsaved.push(UnsavedPrompt { text: images::typed_text(parts), messages });
                             }
                             OwnerAction::Op(Op::TakeBack { parts }) => {
-                                self.unsaved.retain(|prompt| prompt.text != images::words(parts));
+                                self.unsaved.retain(|prompt| prompt.text != images::typed_text(parts));
                             }
                             _ => {}
                         }
-                        if let LoopControl::Close = self.client.pass_on(heard, &words, &mut outbox).await {
+                        if let LoopControl::Close = self.client.pass_on(action, &words, &mut outbox).await {
                             control = LoopControl::Close;
                             self.closing = true;
                             cancel.cancel();
@@ -86,12 +86,12 @@ impl SessionRuntime<'_> {
                         }
                     }
                     event = self.client.pending.next() => {
-                        let heard = self.client.on_pending(event).await;
-                        if let OwnerAction::Op(Op::Steer { parts }) = &heard {
-                            self.unsaved.push(UnsavedPrompt { text: images::words(parts), messages });
+                        let action = self.client.on_pending(event).await;
+                        if let OwnerAction::Op(Op::Steer { parts }) = &action {
+                            self.unsaved.push(UnsavedPrompt { text: images::typed_text(parts), messages });
                         }
                         // Prompts passed by hooks never close the session.
-                        let _on = self.client.pass_on(heard, &words, &mut outbox).await;
+                        let _on = self.client.pass_on(action, &words, &mut outbox).await;
                     }
                     event = self.client.shell.next() => {
                         self.client.on_shell(event).await;
@@ -102,14 +102,14 @@ impl SessionRuntime<'_> {
                 }
             }
         };
-        let Some((end, mut unheard)) = end else { return Ok(LoopControl::Close) };
+        let Some((end, mut unhandled)) = end else { return Ok(LoopControl::Close) };
         if let Some(TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) }) = end {
             self.holds_queue = true;
         }
-        unheard.extend(frontend.unheard());
-        unheard.extend(outbox);
+        unhandled.extend(frontend.unhandled());
+        unhandled.extend(outbox);
         let interrupted = match end {
-            None => is_late && unheard.contains(&Op::Interrupt),
+            None => is_late && unhandled.contains(&Op::Interrupt),
             Some(TurnEnd::Interrupted) => driver::can_settle_late(&self.session),
             Some(_) => false,
         };
@@ -118,7 +118,7 @@ impl SessionRuntime<'_> {
             let text = "Stopped. Calls approved in the meantime run with your next prompt or decision.";
             self.client.say(Notice::warning("stopped", text)).await;
         }
-        if let LoopControl::Close = self.take_unheard(unheard).await? {
+        if let LoopControl::Close = self.take_unhandled(unhandled).await? {
             control = LoopControl::Close;
         }
         self.after_turn().await?;
@@ -155,18 +155,18 @@ async fn drive(
             return Ok((None, driver::run_late_calls(session, env, frontend, cancel).await?));
         }
     };
-    Ok(result.map(|result| (Some(result.end), result.unheard)).unwrap_or_default())
+    Ok(result.map(|result| (Some(result.end), result.unhandled)).unwrap_or_default())
 }
 
 impl ClientHandler {
     /// Passes operations to the turn.
     async fn pass_on(
         &mut self,
-        heard: OwnerAction,
+        action: OwnerAction,
         words: &mpsc::Sender<Op>,
         outbox: &mut VecDeque<Op>,
     ) -> LoopControl {
-        let op = match heard {
+        let op = match action {
             OwnerAction::Answered => return LoopControl::Continue,
             OwnerAction::Op(Op::Draft { text }) => {
                 if words.try_send(Op::Draft { text: text.clone() }).is_err() {
@@ -175,13 +175,15 @@ impl ClientHandler {
                 return LoopControl::Continue;
             }
             OwnerAction::Change(_) | OwnerAction::Open(_) => {
-                let title = if let OwnerAction::Open(_) = heard { "resume" } else { "turn" };
+                let title = if let OwnerAction::Open(_) = action { "resume" } else { "turn" };
                 let text = format!("{TURN_RUNS} {STOP_FIRST}. Nothing was changed.");
                 self.say(Notice::warning(title, text)).await;
                 return LoopControl::Continue;
             }
             OwnerAction::Op(Op::Close) => return LoopControl::Close,
-            OwnerAction::Op(Op::TakeBack { parts }) if self.pending.take_back(&images::words(&parts)) => {
+            OwnerAction::Op(Op::TakeBack { parts })
+                if self.pending.take_back(&images::typed_text(&parts)) =>
+            {
                 return LoopControl::Continue;
             }
             OwnerAction::Op(op) => {

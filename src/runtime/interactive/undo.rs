@@ -52,7 +52,7 @@ impl SessionRuntime<'_> {
         is_done
     }
 
-    /// Goes back to before a message; its text returns to the composer, and the model is told what stays done.
+    /// Rewinds to before a message; its text returns to the composer, and the model is informed of the changes that remain.
     pub(super) async fn rewind(
         &mut self,
         before: RecordNo,

@@ -90,7 +90,7 @@ impl ClientHandler {
             CommandNeed::Prompts => {
                 let history = self.known(known).await;
                 let prompts = history.prompts();
-                view.prompts = prompts.map(|(no, parts)| (no, images::words(parts))).collect();
+                view.prompts = prompts.map(|(no, parts)| (no, images::typed_text(parts))).collect();
             }
             CommandNeed::Approvals => {
                 // If the store cannot be read, `/status` reports it.

@@ -8,7 +8,7 @@ use super::card::{
     keys_line, more, sources,
 };
 use super::list::{
-    BESIDE, CardFooter, Columns, ListRow, beside, decision_hints, detail, heading, reason_keys, split,
+    CardFooter, Columns, ListRow, WIDE, decision_hints, detail, heading, join_columns, reason_keys, split,
 };
 use super::{call, diff};
 use crate::config::Mode;
@@ -80,7 +80,7 @@ struct BatchShape {
 
 impl BatchShape {
     fn of(frame: &Frame<'_>) -> Self {
-        if frame.columns >= BESIDE && frame.rows >= LOW {
+        if frame.columns >= WIDE && frame.rows >= LOW {
             let (side, detail) = split(frame.columns - 4);
             return Self { width: frame.columns, side: Some(side), detail };
         }
@@ -162,7 +162,7 @@ fn side_by_side(
     let title = Line::of(format!("{} ", list.cursor + 1), Role::Text).joined(title);
     let mut right = vec![title, Line::new()];
     right.extend(detail_lines(sheet, card, shape.detail, space));
-    sheet.put_all(beside(left, right, side, glyphs));
+    sheet.put_all(join_columns(left, right, side, glyphs));
     ListView { line: 1, from: window.start, count: window.len() }
 }
 

@@ -51,7 +51,9 @@ fn figures(cap: &CapCard) -> Vec<(&'static str, String)> {
         rows.push(("", format!("not counting requests of unknown price: {}", question.unpriced)));
     }
     let next = match question.adds {
-        Some(adds) => format!("about {} for the next request ({})", question.cap.words(adds), question.model),
+        Some(adds) => {
+            format!("about {} for the next request ({})", question.cap.amount_text(adds), question.model)
+        }
         None => format!("unknown: {} has no price", question.model),
     };
     rows.push(("next", next));
@@ -63,7 +65,7 @@ fn figures(cap: &CapCard) -> Vec<(&'static str, String)> {
 fn short_figures(cap: &CapCard) -> Vec<(&'static str, String)> {
     let question = &cap.question;
     let at_least = if question.unpriced > 0 { "at least " } else { "" };
-    let amount = |amount| question.cap.words(amount);
+    let amount = |amount| question.cap.amount_text(amount);
     let next = question.adds.map_or("of unknown price".to_owned(), |adds| format!("about {}", amount(adds)));
     vec![
         ("used", format!("{at_least}{} of {}", amount(question.spent), amount(question.limit))),

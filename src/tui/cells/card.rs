@@ -6,7 +6,7 @@ mod facts;
 mod keys;
 mod preview;
 mod sheet;
-mod words;
+mod taint;
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub use self::sheet::{
     BODY, CardDelay, CardFocus, CardLayout, Frame, HiddenLines, LOW, ListView, NARROW, Room, Sheet, WIDEST,
     advice, hint, inner, taint_mark,
 };
-pub use self::words::{argument_of, sources};
+pub use self::taint::{argument_of, sources};
 use super::{Fold, call, diff, form, rule};
 use crate::tool::{Preview, hunks};
 use crate::tui::cards::{Card, CardStage};

@@ -373,7 +373,7 @@ struct DiffWord {
     differs: bool,
 }
 
-fn shown(line: &DiffLine) -> String {
+fn line_text(line: &DiffLine) -> String {
     match line.text.strip_suffix('\r') {
         Some(text) => expand_tabs(&format!("{text}␍")).into_owned(),
         None => expand_tabs(&line.text).into_owned(),
@@ -381,7 +381,7 @@ fn shown(line: &DiffLine) -> String {
 }
 
 fn whole(line: &DiffLine) -> Vec<DiffWord> {
-    vec![DiffWord { text: shown(line), differs: false }]
+    vec![DiffWord { text: line_text(line), differs: false }]
 }
 
 /// Returns the words of both sides; if as many lines were removed as added, differing words are marked.
@@ -390,11 +390,11 @@ fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<DiffWord>>, Vec<Ve
     if old.len() != new.len() || old.len() > MOST_COMPARED {
         return (plain(old), plain(new));
     }
-    old.iter().zip(new).map(|(old, new)| words(old, new)).unzip()
+    old.iter().zip(new).map(|(old, new)| word_diff(old, new)).unzip()
 }
 
-fn words(old: &DiffLine, new: &DiffLine) -> (Vec<DiffWord>, Vec<DiffWord>) {
-    let (before, after) = (shown(old), shown(new));
+fn word_diff(old: &DiffLine, new: &DiffLine) -> (Vec<DiffWord>, Vec<DiffWord>) {
+    let (before, after) = (line_text(old), line_text(new));
     if before.len().max(after.len()) > LONGEST_COMPARED {
         return (whole(old), whole(new));
     }
@@ -444,7 +444,7 @@ mod tests {
     fn words_that_differ_are_told_where_the_rest_is_alike() {
         let line = |text: &str| DiffLine { kind: DiffKind::Added, number: 1, text: text.to_owned() };
         let differing = |old: &str, new: &str| {
-            let (old, new) = words(&line(old), &line(new));
+            let (old, new) = word_diff(&line(old), &line(new));
             let text = |words: Vec<DiffWord>| {
                 words.into_iter().filter(|word| word.differs).map(|word| word.text).collect::<String>()
             };

@@ -6,7 +6,7 @@ use super::diff::{DiffCode, Layout, counts};
 use super::split;
 use crate::approval::Taint;
 use crate::stdx::text::{one_line_summary, size};
-use crate::tool::schema::shown;
+use crate::tool::schema::value_text;
 use crate::tui::cards::Card;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::form::{Field, FieldEntry, Form, Mode};
@@ -71,13 +71,13 @@ pub fn prepare(form: &mut Form, columns: usize) {
 pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> CardLayout {
     let mut left = sheet(card, form, frame, 0);
     if frame.columns >= TWO_PANES {
-        let (right, beside) = changes(form, frame, left.lines.len());
+        let (right, side_scroll) = changes(form, frame, left.lines.len());
         if left.lines.len() < right.len() {
             left = sheet(card, form, frame, right.len());
         }
-        left.beside = beside;
-        for (line, beside) in left.lines.iter_mut().zip(right) {
-            *line = std::mem::take(line).joined(beside);
+        left.side_scroll = side_scroll;
+        for (line, right) in left.lines.iter_mut().zip(right) {
+            *line = std::mem::take(line).joined(right);
         }
     }
     left
@@ -348,12 +348,12 @@ fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
         FieldEntry::Pick { choices, at } => {
             let chosen = choices.get(*at).and_then(Option::as_ref);
             let (text, role) =
-                chosen.map_or(("not set".to_owned(), Role::Dim), |choice| (shown(choice), Role::Text));
+                chosen.map_or(("not set".to_owned(), Role::Dim), |choice| (value_text(choice), Role::Text));
             Line::of(before, Role::Key).with(text, role).with(after, Role::Key)
         }
         FieldEntry::Long(bytes) => {
             let edits = (Context::Text, Action::EditOutside, "edit in $EDITOR");
-            Line::of(keymap.told(&size(*bytes), &[edits]), Role::Dim)
+            Line::of(keymap.with_hints(&size(*bytes), &[edits]), Role::Dim)
         }
         FieldEntry::Text(_) => Line::new(),
     }

@@ -1,4 +1,4 @@
-//! Shared drawing of request lists: rows, one request in detail, and what stands above the keys. Only draws. The batch
+//! Shared drawing of request lists: rows, one request in detail, and the lines above the keys. Only draws. The batch
 //! list is composed by `cells::batch`, the inbox by its panel.
 
 use super::card::{Frame, HiddenLines, LOW, advice, facts, hint, prepare_detail, taint_mark};
@@ -16,8 +16,8 @@ use crate::tui::theme::{Glyphs, Role};
 /// The widest name of a tool, in cells.
 const TOOL: usize = 13;
 
-/// From this width on the chosen request is beside its list.
-pub const BESIDE: usize = 120;
+/// The width from which the chosen request is drawn to the right of its list.
+pub const WIDE: usize = 120;
 
 /// Most lines of advice.
 const MOST_SAID: usize = 3;
@@ -116,7 +116,7 @@ pub fn split(room: usize) -> (usize, usize) {
 }
 
 /// Joins a list of `width` cells and the request beside it.
-pub fn beside(mut list: Vec<Line>, mut request: Vec<Line>, width: usize, glyphs: &Glyphs) -> Vec<Line> {
+pub fn join_columns(mut list: Vec<Line>, mut request: Vec<Line>, width: usize, glyphs: &Glyphs) -> Vec<Line> {
     let rows = list.len().max(request.len());
     list.resize(rows, Line::new());
     request.resize(rows, Line::new());
@@ -151,7 +151,7 @@ pub struct Detail {
 
 /// The division of a detail's rows.
 struct DetailParts {
-    beside: Vec<Line>,
+    facts_below: Vec<Line>,
     /// Lines shown of the body.
     room: usize,
     clipped: bool,
@@ -159,23 +159,23 @@ struct DetailParts {
 
 fn parts(card: &Card, frame: &Frame<'_>, width: usize, rows: usize) -> DetailParts {
     let body = card.body.lines().len();
-    let mut beside = if frame.rows < LOW { Vec::new() } else { facts(card, frame, width) };
+    let mut facts_below = if frame.rows < LOW { Vec::new() } else { facts(card, frame, width) };
     // The body takes precedence over the facts, and over the blank line between the two.
     let least = 1 + usize::from(card.request.again.is_some());
     let left = rows.saturating_sub(body).max(least.min(rows.saturating_sub(1)));
-    if beside.len() > left && !beside.is_empty() {
-        beside.remove(0);
+    if facts_below.len() > left && !facts_below.is_empty() {
+        facts_below.remove(0);
     }
-    beside.truncate(left);
-    let room = rows.saturating_sub(beside.len()).max(1);
+    facts_below.truncate(left);
+    let room = rows.saturating_sub(facts_below.len()).max(1);
     let clipped = body > room || card.body.more() > 0;
     let room = if clipped { room.saturating_sub(1).max(1).min(body) } else { body };
-    DetailParts { beside, room, clipped }
+    DetailParts { facts_below, room, clipped }
 }
 
 /// Returns the detail in so many cells and rows; `keys` show more of it.
 pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &str) -> Detail {
-    let DetailParts { beside, room, clipped } = parts(card, frame, width, rows);
+    let DetailParts { facts_below, room, clipped } = parts(card, frame, width, rows);
     let body = card.body.lines();
     let from = card.scroll.min(body.len().saturating_sub(room));
     let mut lines: Vec<Line> = body.iter().skip(from).take(room).cloned().collect();
@@ -183,7 +183,7 @@ pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &
         let below = body.len().saturating_sub(from + room);
         lines.push(hint(&HiddenLines { above: from, below, bytes: card.body.more() }, keys, width));
     }
-    lines.extend(beside);
+    lines.extend(facts_below);
     Detail { lines, room, total: body.len() }
 }
 
@@ -243,7 +243,7 @@ fn approved_once(these: &[OpenRequest], keymap: &Keymap) -> Line {
     };
     let keys =
         [(Context::Batch, Action::List(ListKey::Yes), again), (Context::Global, Action::Escape, "back")];
-    Line::of(keymap.told(&words, &keys), Role::High)
+    Line::of(keymap.with_hints(&words, &keys), Role::High)
 }
 
 /// Returns the keys that approve and deny; `one` says what is approved while nothing is marked.

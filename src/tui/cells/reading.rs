@@ -104,7 +104,7 @@ impl Cell {
     }
 
     /// Returns the text for the search.
-    pub fn words(&self) -> SearchableText<'_> {
+    pub fn searchable_text(&self) -> SearchableText<'_> {
         let shown = |text| SearchableText { shown: text, folded: Cow::Borrowed("") };
         match &self.kind {
             CellKind::Thinking(thinking) => {

@@ -10,7 +10,7 @@ use crate::tui::cards::Card;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, RuleKey};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
-use crate::tui::rule::{RuleForm, RuleStanding, scope_words};
+use crate::tui::rule::{RuleForm, RuleStatus, scope_words};
 use crate::tui::theme::Role;
 
 /// Least rows of the text, so that the card does not grow with the first lines.
@@ -54,7 +54,7 @@ fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
     let glyphs = sheet.frame.context.glyphs;
     if rule.widths.is_empty() {
         // Once they are found, the foot says why there are none.
-        if rule.standing == RuleStanding::Drafting {
+        if rule.status == RuleStatus::Drafting {
             sheet.put(Line::of(format!("{} finding similar calls", glyphs.still), Role::Dim));
         }
         return;
@@ -91,7 +91,7 @@ fn block(sheet: &Sheet<'_>, rule: &RuleForm, at: usize, width: &OfferedRule) -> 
 
 fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
     let least = if sheet.frame.rows < LOW { 1 } else { LEAST.min(room) };
-    if rule.standing == RuleStanding::Drafting {
+    if rule.status == RuleStatus::Drafting {
         let glyphs = sheet.frame.context.glyphs;
         sheet.put(Line::of(format!("{} drafting the rule", glyphs.still), Role::Dim));
         (1..least).for_each(|_| sheet.put(Line::new()));
@@ -128,15 +128,13 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
     let low = sheet.frame.rows < LOW;
     let mut lines = if low { Vec::new() } else { vec![Line::new()] };
     lines.push(scopes(sheet, rule));
-    let (words, role) = match &rule.standing {
-        RuleStanding::Drafting => (String::new(), Role::Dim),
-        RuleStanding::Unchecked => (format!("{} checking it against past calls", glyphs.still), Role::Dim),
-        RuleStanding::Good(_) if !rule.is_written => (String::new(), Role::Dim),
-        RuleStanding::Good(past) => (format!("{} {}", glyphs.ok, would_have(*past)), Role::Ok),
-        RuleStanding::Wrong(wrong) => {
-            (format!("{} {}", glyphs.fail, one_line_summary(wrong, 400)), Role::Fail)
-        }
-        RuleStanding::Saving(_) => (format!("{} saving and approving…", glyphs.waiting), Role::Waiting),
+    let (words, role) = match &rule.status {
+        RuleStatus::Drafting => (String::new(), Role::Dim),
+        RuleStatus::Unchecked => (format!("{} checking it against past calls", glyphs.still), Role::Dim),
+        RuleStatus::Good(_) if !rule.is_written => (String::new(), Role::Dim),
+        RuleStatus::Good(past) => (format!("{} {}", glyphs.ok, would_have(*past)), Role::Ok),
+        RuleStatus::Wrong(wrong) => (format!("{} {}", glyphs.fail, one_line_summary(wrong, 400)), Role::Fail),
+        RuleStatus::Saving(_) => (format!("{} saving and approving…", glyphs.waiting), Role::Waiting),
     };
     let mut say = |words: String, role| {
         if words.is_empty() {
@@ -146,10 +144,10 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
         lines.extend(said.into_iter().take(MOST_SAID));
     };
     let advised = if sheet.frame.approved_once { Role::High } else { Role::Waiting };
-    match (&card.advice, &rule.standing) {
+    match (&card.advice, &rule.status) {
         (None, _) => say(words, role),
         // There is room for only one of the two.
-        (Some(advice), RuleStanding::Good(_)) if low => say(format!("! {advice}"), advised),
+        (Some(advice), RuleStatus::Good(_)) if low => say(format!("! {advice}"), advised),
         (Some(_), _) if low => say(words, role),
         (Some(advice), _) => {
             say(words, role);
@@ -186,8 +184,8 @@ fn would_have(past: PastCalls) -> String {
 fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
     let on = |key, words| (rule.context(), Action::Rule(key), words);
     let back = (Context::Global, Action::Escape, "back");
-    let wanted = match rule.standing {
-        RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) if !rule.is_written => {
+    let wanted = match rule.status {
+        RuleStatus::Unchecked | RuleStatus::Good(_) | RuleStatus::Wrong(_) if !rule.is_written => {
             vec![
                 on(RuleKey::Save, "allow and approve"),
                 on(RuleKey::Scope, "scope"),
@@ -195,8 +193,8 @@ fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
                 back,
             ]
         }
-        RuleStanding::Drafting | RuleStanding::Saving(_) => vec![back],
-        RuleStanding::Unchecked | RuleStanding::Good(_) | RuleStanding::Wrong(_) => vec![
+        RuleStatus::Drafting | RuleStatus::Saving(_) => vec![back],
+        RuleStatus::Unchecked | RuleStatus::Good(_) | RuleStatus::Wrong(_) => vec![
             on(RuleKey::Save, "save and approve"),
             on(RuleKey::Scope, "scope"),
             on(RuleKey::Reset, "reset"),

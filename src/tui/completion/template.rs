@@ -2,7 +2,7 @@
 
 /// The place of a template at which a typed text ends.
 #[derive(Debug, PartialEq, Eq)]
-pub struct OpenPlace<'a> {
+pub struct TemplateGap<'a> {
     pub name: &'a str,
     /// The typed text before the place.
     pub before: &'a str,
@@ -10,7 +10,7 @@ pub struct OpenPlace<'a> {
     pub typed: &'a str,
 }
 
-impl<'a> OpenPlace<'a> {
+impl<'a> TemplateGap<'a> {
     /// Returns it if the text follows the template up to there. A place with several names is none.
     pub fn of(template: &'a str, text: &'a str) -> Option<Self> {
         let (mut template, mut rest) = (template, text);
@@ -50,7 +50,7 @@ mod tests {
             ("s:q://x{?a,b}", "s:q://x", None),
             ("s:q://{open", "s:q://x", None),
         ] {
-            let place = OpenPlace::of(template, text).map(|one| (one.name, one.before, one.typed));
+            let place = TemplateGap::of(template, text).map(|one| (one.name, one.before, one.typed));
             assert_eq!(place, found, "{template} {text}");
         }
     }

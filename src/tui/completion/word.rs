@@ -6,7 +6,7 @@ use crate::tui::composer::Item;
 /// A word that can be completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionWord {
-    pub place: Place,
+    pub kind: WordKind,
     /// The items of the editor that completing replaces: `from..to`, including marks such as `/` and `@`.
     pub from: usize,
     pub to: usize,
@@ -16,7 +16,7 @@ pub struct CompletionWord {
 
 /// The kind of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum WordKind {
     /// `/word` at the start of the text.
     Command,
     /// The first word behind a command, or any behind a prompt of a tool server.
@@ -41,20 +41,20 @@ pub fn word(editor: &Editor) -> Option<CompletionWord> {
     let to = items[cursor..].iter().position(is_edge).map_or(items.len(), |at| cursor + at);
     let before = text(&items[from..cursor]);
     if let Some(mention) = before.strip_prefix('@') {
-        return Some(CompletionWord { place: Place::Mention, from, to, text: mention.to_owned() });
+        return Some(CompletionWord { kind: WordKind::Mention, from, to, text: mention.to_owned() });
     }
     match items.first().map(Item::text) {
         Some("/") if from == 0 && cursor > 0 => {
             let text = before.strip_prefix('/')?.to_owned();
             // A path is not a command.
-            (!text.contains('/')).then_some(CompletionWord { place: Place::Command, from, to, text })
+            (!text.contains('/')).then_some(CompletionWord { kind: WordKind::Command, from, to, text })
         }
         Some("/") if from > 0 => {
             let first = items.iter().position(is_edge).unwrap_or(items.len());
             let gap_only = items[first..from].iter().all(is_edge);
             let command = text(&items[1..first]).to_lowercase();
             (gap_only || command.contains(':')).then_some(CompletionWord {
-                place: Place::Argument { command },
+                kind: WordKind::Argument { command },
                 from,
                 to,
                 text: before,
@@ -79,7 +79,7 @@ fn shell_word(items: &[Item], cursor: usize) -> Option<CompletionWord> {
         let item = if item.text() == "\\" { written.next() } else { Some(item) };
         plain.push_str(item.map_or("", Item::text));
     }
-    Some(CompletionWord { place: Place::ShellWord, from, to, text: plain })
+    Some(CompletionWord { kind: WordKind::ShellWord, from, to, text: plain })
 }
 
 /// Returns a mention with spaces whose quote is still open at the cursor.
@@ -96,7 +96,7 @@ fn quoted(items: &[Item], cursor: usize) -> Option<CompletionWord> {
         Some(at) if !items[at].is_break() => at + 1,
         Some(_) | None => cursor,
     };
-    Some(CompletionWord { place: Place::Mention, from, to, text: text(&items[quote + 1..cursor]) })
+    Some(CompletionWord { kind: WordKind::Mention, from, to, text: text(&items[quote + 1..cursor]) })
 }
 
 /// Whether an item separates words.
@@ -115,8 +115,8 @@ fn text(items: &[Item]) -> String {
 mod tests {
     use super::*;
 
-    /// Place, from, to, text.
-    type Expected = (Place, usize, usize, &'static str);
+    /// WordKind, from, to, text.
+    type Expected = (WordKind, usize, usize, &'static str);
 
     /// Returns the word at `|`.
     fn at(written: &str) -> Option<CompletionWord> {
@@ -128,12 +128,12 @@ mod tests {
 
     #[test]
     fn the_word_under_the_cursor_is_found() {
-        let argument = |command: &str| Place::Argument { command: command.to_owned() };
+        let argument = |command: &str| WordKind::Argument { command: command.to_owned() };
         let cases: &[(&str, Option<Expected>)] = &[
             ("|", None),
             ("hello|", None),
-            ("/|", Some((Place::Command, 0, 1, ""))),
-            ("/mo|del", Some((Place::Command, 0, 6, "mo"))),
+            ("/|", Some((WordKind::Command, 0, 1, ""))),
+            ("/mo|del", Some((WordKind::Command, 0, 6, "mo"))),
             ("|/model", None),
             ("/etc/ho|", None),
             (" /mo|", None),
@@ -141,23 +141,23 @@ mod tests {
             ("/model |", Some((argument("model"), 7, 7, ""))),
             ("/Model  son|", Some((argument("model"), 8, 11, "son"))),
             ("/model a b|", None),
-            ("@|", Some((Place::Mention, 0, 1, ""))),
-            ("see @src/m| now", Some((Place::Mention, 4, 10, "src/m"))),
-            ("see\n@a|", Some((Place::Mention, 4, 6, "a"))),
+            ("@|", Some((WordKind::Mention, 0, 1, ""))),
+            ("see @src/m| now", Some((WordKind::Mention, 4, 10, "src/m"))),
+            ("see\n@a|", Some((WordKind::Mention, 4, 6, "a"))),
             ("dana@north|", None),
-            ("/model @a|", Some((Place::Mention, 7, 9, "a"))),
-            ("see @\"my fi|", Some((Place::Mention, 4, 11, "my fi"))),
-            ("see @\"my fi|le.md\" x", Some((Place::Mention, 4, 17, "my fi"))),
+            ("/model @a|", Some((WordKind::Mention, 7, 9, "a"))),
+            ("see @\"my fi|", Some((WordKind::Mention, 4, 11, "my fi"))),
+            ("see @\"my fi|le.md\" x", Some((WordKind::Mention, 4, 17, "my fi"))),
             ("see @\"my file\" and|", None),
             ("say \"hello wo|", None),
             ("!cat|", None),
-            ("!cat src/m|", Some((Place::ShellWord, 5, 10, "src/m"))),
-            ("!cat |", Some((Place::ShellWord, 5, 5, ""))),
-            ("!cat my\\ di|r/x b", Some((Place::ShellWord, 5, 14, "my di"))),
-            ("!cat @a|", Some((Place::ShellWord, 5, 7, "@a"))),
+            ("!cat src/m|", Some((WordKind::ShellWord, 5, 10, "src/m"))),
+            ("!cat |", Some((WordKind::ShellWord, 5, 5, ""))),
+            ("!cat my\\ di|r/x b", Some((WordKind::ShellWord, 5, 14, "my di"))),
+            ("!cat @a|", Some((WordKind::ShellWord, 5, 7, "@a"))),
         ];
         for (written, expected) in cases {
-            let found = at(written).map(|word| (word.place, word.from, word.to, word.text));
+            let found = at(written).map(|word| (word.kind, word.from, word.to, word.text));
             let expected = expected
                 .as_ref()
                 .map(|(place, from, to, text)| (place.clone(), *from, *to, (*text).to_owned()));

@@ -50,7 +50,7 @@ impl Rows {
         let mut line = Line::new();
         let Some(row) = self.rows.get(row) else { return line };
         for item in &editor.items()[row.from..row.to] {
-            line.push(shown(item));
+            line.push(item_span(item));
         }
         line
     }
@@ -129,11 +129,11 @@ fn rows(items: &[Item], width: usize) -> Vec<ComposerRow> {
 fn item_cells(item: &Item) -> usize {
     match item {
         Item::Grapheme(text) if text.len() == 1 && !text.as_bytes()[0].is_ascii_control() => 1,
-        Item::Grapheme(_) | Item::Chip(_) => cells(shown(item).text()),
+        Item::Grapheme(_) | Item::Chip(_) => cells(item_span(item).text()),
     }
 }
 
-fn shown(item: &Item) -> Span {
+fn item_span(item: &Item) -> Span {
     match item {
         Item::Grapheme(text) => Span::new(truncate(&sanitize_line(text), WIDEST), Role::Text),
         Item::Chip(chip) => Span::new(chip.label(), Role::Tool),

@@ -143,7 +143,7 @@ impl Find {
 
     /// Counts the matches in one cell.
     fn hit_in(&self, query: &Query, at: usize, cell: &Cell) -> Hit {
-        let words = cell.words();
+        let words = cell.searchable_text();
         let marks = if cell.is_markdown() { Marks::Markdown } else { Marks::None };
         let covered = self.covers_folded(&cell.kind);
         let folded = if covered { query.count_in(&words.folded, Marks::None) } else { 0 };

@@ -9,7 +9,7 @@ use crate::tui::line::{Join, Line, cells};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     text: String,
-    /// Upper and lower case are told apart.
+    /// The search distinguishes upper and lower case.
     is_exact: bool,
 }
 
@@ -162,12 +162,12 @@ pub struct Piece {
 #[derive(Debug, Default)]
 struct LogicalLine {
     text: String,
-    marks: Vec<FindPlace>,
+    marks: Vec<GraphemePosition>,
 }
 
 /// The position of a grapheme of the text.
 #[derive(Debug)]
-struct FindPlace {
+struct GraphemePosition {
     byte: usize,
     line: usize,
     columns: Range<usize>,
@@ -181,8 +181,11 @@ impl LogicalLine {
     fn take(&mut self, is_exact: bool, at: usize, line: &Line, columns: Range<usize>) {
         for (column, grapheme, _) in line.graphemes() {
             if columns.contains(&column) {
-                let place =
-                    FindPlace { byte: self.text.len(), line: at, columns: column..column + cells(grapheme) };
+                let place = GraphemePosition {
+                    byte: self.text.len(),
+                    line: at,
+                    columns: column..column + cells(grapheme),
+                };
                 self.marks.push(place);
                 self.text.push_str(&folded(grapheme, is_exact));
             }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::frontend::fields;
-use crate::tool::schema::{is_kind, is_null, kind_word, kinds, resolved, shown};
+use crate::tool::schema::{is_kind, is_null, kind_word, kinds, resolved, value_text};
 use crate::tui::composer::Editor;
 
 /// The longest text that is edited here, in bytes; longer texts are edited outside.
@@ -239,7 +239,7 @@ impl Shape {
         let Some(value) = value else { return String::new() };
         match self {
             Self::Text => value.as_str().unwrap_or_default().to_owned(),
-            Self::Number(_) | Self::Pick(_) => shown(value),
+            Self::Number(_) | Self::Pick(_) => value_text(value),
             Self::Lines => {
                 let items = value.as_array().map_or(&[][..], Vec::as_slice);
                 items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
@@ -286,7 +286,7 @@ fn hint(schema: &Value, shape: &Shape) -> String {
         Shape::Number(kind) => bounded(kind_word(kind).trim_start_matches("a "), ["minimum", "maximum"], ""),
         Shape::Lines => bounded("list, one per line,", ["minItems", "maxItems"], ""),
         Shape::Pick(choices) if choices.iter().all(Value::is_boolean) => "Space toggles".to_owned(),
-        Shape::Pick(choices) => choices.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Shape::Pick(choices) => choices.iter().map(value_text).collect::<Vec<_>>().join(", "),
         Shape::Json => kind(schema).map_or("JSON".to_owned(), |kind| format!("{} as JSON", kind_word(kind))),
     }
 }

@@ -153,7 +153,7 @@ impl Form {
     }
 
     /// Scrolls the changes beside the fields, by at most `most` lines in total.
-    pub fn scroll_beside(&mut self, by: Nav, most: usize) {
+    pub fn scroll_side_pane(&mut self, by: Nav, most: usize) {
         self.scroll = by.row(self.scroll, PAGE).min(most);
     }
 

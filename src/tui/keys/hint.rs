@@ -22,7 +22,7 @@ pub struct Hint {
 impl Keymap {
     pub fn hints(&self, specs: &[HintSpec<'_>]) -> Vec<Hint> {
         let one = |(context, action, words): &HintSpec<'_>| {
-            let key = self.shown(*context, *action);
+            let key = self.key_label(*context, *action);
             (!key.is_empty()).then(|| Hint { action: *action, key, words: (*words).to_owned() })
         };
         specs.iter().filter_map(one).collect()
@@ -36,7 +36,7 @@ impl Keymap {
     /// Returns the hints of the status line, separated by two spaces. Actions without a key are left out.
     pub fn status(&self, hints: &[StatusHint]) -> String {
         let one = |(context, actions, words): &StatusHint| {
-            let keys: Vec<String> = actions.iter().map(|action| self.shown(*context, *action)).collect();
+            let keys: Vec<String> = actions.iter().map(|action| self.key_label(*context, *action)).collect();
             (!keys.iter().any(String::is_empty)).then(|| format!("{}{words}", keys.join(" ")))
         };
         hints.iter().filter_map(one).collect::<Vec<_>>().join("  ")
@@ -48,7 +48,7 @@ impl Keymap {
     }
 
     /// Returns the words, and after a colon the keys that help.
-    pub fn told(&self, words: &str, specs: &[HintSpec<'_>]) -> String {
+    pub fn with_hints(&self, words: &str, specs: &[HintSpec<'_>]) -> String {
         match self.row(specs) {
             row if row.is_empty() => words.to_owned(),
             row => format!("{words}: {row}"),

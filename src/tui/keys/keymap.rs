@@ -77,7 +77,7 @@ impl Keymap {
     }
 
     /// Returns the first key of an action there, as hints show it; empty if there is none.
-    pub fn shown(&self, context: Context, action: Action) -> String {
+    pub fn key_label(&self, context: Context, action: Action) -> String {
         self.first(context, action).map(|key| key.to_string()).unwrap_or_default()
     }
 
@@ -272,8 +272,8 @@ mod tests {
         assert_eq!(keymap.action(card, Key::char('w')), None);
         assert_eq!(keymap.action(card, Key::ctrl('c')), None);
         assert_eq!(keymap.action(card, Key::ctrl('q')), Some(Action::Interrupt));
-        assert_eq!(keymap.shown(Context::Card, Action::Card(CardKey::Why)), "?");
-        assert_eq!(keymap.shown(Context::Text, Action::Edit(TextEdit::Undo)), "");
+        assert_eq!(keymap.key_label(Context::Card, Action::Card(CardKey::Why)), "?");
+        assert_eq!(keymap.key_label(Context::Text, Action::Edit(TextEdit::Undo)), "");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub enum KeyProblem {
     UnknownAction { place: Source, name: String, nearest: Option<String> },
     #[error("{place}: `keys.{name}` keeps its default: {error}")]
     BadKey { place: Source, name: String, error: WrittenKeyError },
-    #[error("{place}: `keys.{}` keeps its default: {}", .binding.path(), .why.words(*.key))]
+    #[error("{place}: `keys.{}` keeps its default: {}", .binding.path(), .why.sentence(*.key))]
     Refused { place: Source, binding: &'static Binding, key: Key, why: Refusal },
     #[error("{place}: `keys.{}` keeps its default: it needs a key in every context", .binding.path())]
     WayOut { place: Source, binding: &'static Binding },
@@ -62,7 +62,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    fn words(self, key: Key) -> String {
+    fn sentence(self, key: Key) -> String {
         match self {
             Self::Reflex => format!("{key} is too easy to press by accident and never approves"),
             Self::IsText => {

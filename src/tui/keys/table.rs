@@ -64,7 +64,7 @@ impl Binding {
     }
 
     /// Returns the description in help, or else one derived from the name.
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         if self.help.is_empty() { self.name.replace('-', " ") } else { self.help.to_owned() }
     }
 }

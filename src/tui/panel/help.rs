@@ -280,7 +280,7 @@ impl Help {
             let mut line = Line::of(mark, Role::Key).with(" ", Role::Text);
             line = line.with(names(row, keys), Role::Key);
             line.pad_to(words_at);
-            line = line.with(row.binding.words(), Role::Text);
+            line = line.with(row.binding.label(), Role::Text);
             // A narrow screen has no room for the name used in the settings.
             if area.columns > 1 {
                 line.pad_to(words_at + WORDS + 1);
@@ -342,7 +342,7 @@ fn can_run(row: &BindingRow) -> bool {
 fn haystack(row: &BindingRow) -> String {
     let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
     let BindingRow { binding, .. } = row;
-    let parts = [&keys.join(" "), &binding.words(), &binding.path(), binding.context.about()];
+    let parts = [&keys.join(" "), &binding.label(), &binding.path(), binding.context.about()];
     parts.join(" ").to_lowercase()
 }
 
@@ -397,7 +397,7 @@ fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
     listed.iter_mut().for_each(|(_, rows)| rows.sort_by_key(|row| !own(row)));
     listed.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.iter().filter(|row| own(row)).count()));
     let lines = |(group, rows): (HelpGroup, Vec<&BindingRow>)| {
-        let rows = rows.into_iter().map(|row| row_of(&names(row, KEY_NAMES), &row.binding.words()));
+        let rows = rows.into_iter().map(|row| row_of(&names(row, KEY_NAMES), &row.binding.label()));
         std::iter::once(Line::of(group.title(), Role::Heading)).chain(rows).collect()
     };
     let mut groups: Vec<Vec<Line>> = listed.into_iter().map(lines).collect();

@@ -343,7 +343,7 @@ impl Login {
     }
 
     fn about(&self) -> String {
-        let told = if self.stage == LoginStage::Address {
+        let advice = if self.stage == LoginStage::Address {
             "The API address from its documentation, e.g. http://localhost:8000/v1."
         } else if self.has_key() {
             "The key is not shown. It is tested with a small request, then saved in a file that only you can read."
@@ -352,16 +352,16 @@ impl Login {
         };
         match self.service.note.as_str() {
             HAS_KEY if self.has_key() => {
-                format!("A key is set: enter another, or leave it empty to try it. {told}")
+                format!("A key is set: enter another, or leave it empty to try it. {advice}")
             }
-            _ => told.to_owned(),
+            _ => advice.to_owned(),
         }
     }
 
     fn keys(&self, keymap: &Keymap) -> String {
-        let next = keymap.shown(CONTEXT, NEXT);
-        let turn = keymap.shown(CONTEXT, TURN);
-        let back = keymap.shown(Context::Global, Action::Escape);
+        let next = keymap.key_label(CONTEXT, NEXT);
+        let turn = keymap.key_label(CONTEXT, TURN);
+        let back = keymap.key_label(Context::Global, Action::Escape);
         match self.stage {
             LoginStage::Trying => format!("{back} back"),
             LoginStage::Consent => format!("y send anyway · {back} back"),

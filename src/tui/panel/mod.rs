@@ -143,7 +143,7 @@ pub trait PanelState {
     fn answer(&mut self, _query: ClientQuery, _answer: QueryAnswer, _cx: &mut PanelContext<'_>) {}
 
     /// Shows a message of the owner, if the panel hides the transcript that has it.
-    fn overhear(&mut self, _text: &str) {}
+    fn observe_notice(&mut self, _text: &str) {}
 
     /// Returns the moves of one step of the wheel; `step` goes to another row, `line` moves by a line.
     fn wheel(&self, step: Nav, _line: Nav) -> Vec<Nav> {

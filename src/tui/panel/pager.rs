@@ -218,7 +218,7 @@ impl Pager {
             }
             Some(_) | None if screen.approved_once => {
                 let keys = [(CONTEXT, Action::Card(CardKey::Yes), "again to approve")];
-                Line::of(screen.keymap.told("HIGH", &keys), Role::High)
+                Line::of(screen.keymap.with_hints("HIGH", &keys), Role::High)
             }
             Some(_) | None => match &self.advice {
                 Some(advice) => Line::of(format!("! {advice}"), Role::Waiting),
@@ -255,7 +255,7 @@ fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
     if card.may_be_unread() {
         keys.push((CONTEXT, Action::Card(CardKey::YesUnread), "approves it unread"));
     }
-    keymap.told(sentences::UNREAD, &keys)
+    keymap.with_hints(sentences::UNREAD, &keys)
 }
 
 impl PanelState for Pager {

@@ -68,6 +68,6 @@ impl PanelContext<'_> {
 
 /// Returns the advice to stop the running turn before another session is opened.
 pub fn stop_first(keymap: &Keymap) -> String {
-    let key = keymap.shown(Context::Global, Action::Escape);
+    let key = keymap.key_label(Context::Global, Action::Escape);
     format!("a turn is running: stop it first ({key}, {key})")
 }

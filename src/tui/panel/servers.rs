@@ -156,7 +156,7 @@ impl ToolServers {
                 self.advice = format!("too long to be shown here; `co mcp enable {name}` shows it");
                 return;
             }
-            let key = cx.screen.keymap.shown(CONTEXT, SWITCH);
+            let key = cx.screen.keymap.key_label(CONTEXT, SWITCH);
             self.advice = format!("this project wants to use {name} as shown: {key} again agrees");
             (self.open, self.asked) = (Some(name), content);
             return;
@@ -261,7 +261,7 @@ impl PanelState for ToolServers {
         PanelEffect::Stay
     }
 
-    fn overhear(&mut self, text: &str) {
+    fn observe_notice(&mut self, text: &str) {
         self.advice = text.lines().next().unwrap_or_default().to_owned();
     }
 

@@ -22,7 +22,7 @@ const LONGEST_BODY: usize = 32;
 
 /// The current position in an answer.
 #[derive(Debug, Clone, PartialEq, Default)]
-enum AnswerPlace {
+enum AnswerState {
     /// No answer is due, or it was received.
     #[default]
     Nowhere,
@@ -49,41 +49,41 @@ pub enum EventClass {
 /// Whether an answer is due, and how much of it was received.
 #[derive(Debug, Default)]
 pub struct Answer {
-    place: AnswerPlace,
+    place: AnswerState,
 }
 
 impl Answer {
     /// Notes that the request was sent.
     pub fn expect(&mut self) {
-        self.place = AnswerPlace::Due;
+        self.place = AnswerState::Due;
     }
 
     pub fn is_due(&self) -> bool {
-        self.place != AnswerPlace::Nowhere
+        self.place != AnswerState::Nowhere
     }
 
     /// Whether events are held back that may have been typed; the caller soon takes them with
     /// [`Answer::give_up`].
     pub fn holds(&self) -> bool {
-        matches!(self.place, AnswerPlace::Head(..))
+        matches!(self.place, AnswerState::Head(..))
     }
 
     /// Returns the held events as typed input, because no more followed.
     pub fn give_up(&mut self) -> Vec<Event> {
-        let AnswerPlace::Head(_, held) = &mut self.place else { return Vec::new() };
+        let AnswerState::Head(_, held) = &mut self.place else { return Vec::new() };
         let held = std::mem::take(held);
-        self.place = AnswerPlace::Due;
+        self.place = AnswerState::Due;
         held
     }
 
     pub fn sort(&mut self, event: Event) -> EventClass {
         match std::mem::take(&mut self.place) {
-            AnswerPlace::Nowhere => EventClass::Typed(vec![event]),
-            AnswerPlace::Due => self.first(event, KeyModifiers::ALT),
-            AnswerPlace::AfterEsc => self.first(event, KeyModifiers::NONE),
-            AnswerPlace::Head(head, held) => self.head(head, held, event),
-            AnswerPlace::Body(body) => self.body(body, event),
-            AnswerPlace::End(body) => match char_of(&event) {
+            AnswerState::Nowhere => EventClass::Typed(vec![event]),
+            AnswerState::Due => self.first(event, KeyModifiers::ALT),
+            AnswerState::AfterEsc => self.first(event, KeyModifiers::NONE),
+            AnswerState::Head(head, held) => self.head(head, held, event),
+            AnswerState::Body(body) => self.body(body, event),
+            AnswerState::End(body) => match char_of(&event) {
                 Some(('\\', KeyModifiers::NONE)) => self.answered(&body),
                 _ => self.broken(event),
             },
@@ -93,11 +93,11 @@ impl Answer {
     fn first(&mut self, event: Event, mods: KeyModifiers) -> EventClass {
         match char_of(&event) {
             Some((']', held)) if held == mods || held == KeyModifiers::ALT => {
-                self.place = AnswerPlace::Head(String::new(), vec![event]);
+                self.place = AnswerState::Head(String::new(), vec![event]);
                 EventClass::Kept
             }
             _ => {
-                self.place = if is_esc(&event) { AnswerPlace::AfterEsc } else { AnswerPlace::Due };
+                self.place = if is_esc(&event) { AnswerState::AfterEsc } else { AnswerState::Due };
                 EventClass::Typed(vec![event])
             }
         }
@@ -108,7 +108,7 @@ impl Answer {
         match char_of(&event) {
             Some((c, KeyModifiers::NONE)) if Some(c) == next => head.push(c),
             _ => {
-                self.place = AnswerPlace::Due;
+                self.place = AnswerState::Due;
                 // The event may itself begin the answer.
                 if let EventClass::Typed(events) = self.sort(event) {
                     held.extend(events);
@@ -118,7 +118,7 @@ impl Answer {
         }
         held.push(event);
         self.place =
-            if head == HEAD { AnswerPlace::Body(String::new()) } else { AnswerPlace::Head(head, held) };
+            if head == HEAD { AnswerState::Body(String::new()) } else { AnswerState::Head(head, held) };
         EventClass::Kept
     }
 
@@ -129,22 +129,22 @@ impl Answer {
                 if body.len() < LONGEST_BODY && (c.is_ascii_hexdigit() || "rgba:/".contains(c)) =>
             {
                 body.push(c);
-                self.place = AnswerPlace::Body(body);
+                self.place = AnswerState::Body(body);
             }
-            _ if is_esc(&event) => self.place = AnswerPlace::End(body),
+            _ if is_esc(&event) => self.place = AnswerState::End(body),
             _ => return self.broken(event),
         }
         EventClass::Kept
     }
 
     fn answered(&mut self, body: &str) -> EventClass {
-        self.place = AnswerPlace::Nowhere;
+        self.place = AnswerState::Nowhere;
         background(body).map_or(EventClass::Kept, EventClass::Answered)
     }
 
     /// Ends a broken answer; the received part is discarded.
     fn broken(&mut self, event: Event) -> EventClass {
-        self.place = AnswerPlace::Nowhere;
+        self.place = AnswerState::Nowhere;
         EventClass::Typed(vec![event])
     }
 }

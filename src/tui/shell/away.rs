@@ -15,7 +15,7 @@ use crate::tui::msg::{EditTarget, EditedText, Input};
 impl Shell {
     /// Gives the terminal to the user's editor.
     pub(super) fn edit(&mut self, text: &str, target: EditTarget) -> ShellControl {
-        if self.sight != TerminalState::Present {
+        if self.terminal_state != TerminalState::Present {
             return ShellControl::Continue;
         }
         let Some(editor) = self.options.editor.clone() else {
@@ -25,7 +25,7 @@ impl Shell {
         // From here on the keys belong to the editor.
         self.input.close();
         self.screen.leave();
-        self.sight = TerminalState::Away;
+        self.terminal_state = TerminalState::Away;
         match ExternalEditor::start(&editor, text, target.extension(), target.clone()) {
             Ok(outside) => {
                 self.outside = Some(outside);
@@ -49,7 +49,7 @@ impl Shell {
     }
 
     fn back_with(&mut self, edited: EditedText) -> ShellControl {
-        self.sight = TerminalState::Present;
+        self.terminal_state = TerminalState::Present;
         self.back_since = Some(Instant::now());
         self.input.open();
         match self.come_back() {
@@ -65,7 +65,7 @@ impl Shell {
         // An editor that stopped itself stopped this process too; both continue together. The whole group is
         // stopped, as the terminal would do: a parent that waits for us must stop too.
         match rustix::process::kill_current_process_group(Signal::STOP) {
-            Ok(()) if self.sight == TerminalState::Away => ShellControl::Continue,
+            Ok(()) if self.terminal_state == TerminalState::Away => ShellControl::Continue,
             Ok(()) => self.come_back(),
             Err(_) => self.lost(),
         }
@@ -74,7 +74,7 @@ impl Shell {
     /// Handles a SIGCONT after another process stopped us.
     pub(super) fn resumed(&mut self) -> ShellControl {
         let own = std::mem::replace(&mut self.sigcont_origin, SigcontOrigin::Unasked) == SigcontOrigin::Own;
-        if own || self.sight == TerminalState::Away {
+        if own || self.terminal_state == TerminalState::Away {
             return ShellControl::Continue;
         }
         self.screen.leave();

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 
 use super::clipboard::{self, ClipboardContent};
-use crate::frontend::images::{Places, SeenImage, check, seen};
+use crate::frontend::images::{PathRoots, SeenImage, check, seen};
 use crate::stdx::fs::{create_private_dir, fingerprint, open_private};
 use crate::tui::markdown::Languages;
 use crate::tui::msg::{Input, PastedItem};
@@ -38,7 +38,7 @@ impl BackgroundJobs {
     /// Checks whether a text consists only of paths of images; answers only if so.
     pub fn name(&self, text: String, folder: PathBuf) {
         let done = self.done.clone();
-        let places = Places { folder, home: self.home.clone() };
+        let places = PathRoots { folder, home: self.home.clone() };
         tokio::task::spawn_blocking(move || {
             let images = seen(&text, &places);
             if images.as_ref().is_ok_and(Vec::is_empty) {

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::{NextFrame, Shell, ShellControl, TerminalState, frame_writer, osc, words};
+use super::{NextFrame, Shell, ShellControl, TerminalState, frame_writer, notification, osc};
 use crate::tui::keys::{Action, Context};
 use crate::tui::msg::{Alert, Cmd, Input};
 
@@ -42,7 +42,7 @@ impl Shell {
 
     /// Sends a sequence other than drawing to the terminal, if the terminal is in use and supports it.
     fn tell(&mut self, bytes: &[u8]) -> ShellControl {
-        if self.sight != TerminalState::Present || !self.options.surroundings.is_modern() {
+        if self.terminal_state != TerminalState::Present || !self.options.surroundings.is_modern() {
             return ShellControl::Continue;
         }
         let sent = frame_writer::write(bytes);
@@ -57,7 +57,7 @@ impl Shell {
             match osc::copy(text, host.multiplexer) {
                 Some(bytes) => (self.tell(&bytes), osc::copied(text.len(), host)),
                 None => {
-                    let mouse = self.model.keymap.shown(Context::Global, Action::ToggleMouse);
+                    let mouse = self.model.keymap.key_label(Context::Global, Action::ToggleMouse);
                     (ShellControl::Continue, osc::too_long(text.len(), &mouse))
                 }
             }
@@ -70,8 +70,8 @@ impl Shell {
     }
 
     fn call(&mut self, alert: Alert) -> ShellControl {
-        let bytes = osc::call(&words::call(&self.model, alert), self.options.host.call);
-        if bytes.is_empty() || self.sight != TerminalState::Present {
+        let bytes = osc::call(&notification::call(&self.model, alert), self.options.host.call);
+        if bytes.is_empty() || self.terminal_state != TerminalState::Present {
             return ShellControl::Continue;
         }
         // Even the oldest terminals support the bell.

@@ -26,7 +26,7 @@ const MOST: usize = 4_096;
 /// Whether links are sent to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Links {
-    Told,
+    Reported,
     /// It would print the sequence, or its behaviour is unknown.
     #[default]
     Unreported,
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn linked_cells_stand_between_open_and_close() {
-        let mut drawn = Drawn::new(Links::Told);
+        let mut drawn = Drawn::new(Links::Reported);
         let bytes = drawn.frame("see here now", &[(4..8, "https://a.example")]);
         let (before, rest) = bytes.split_once(OPEN).expect("is opened");
         let (inside, after) = rest.split_once(CLOSE).expect("is closed");
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_link_that_changed_is_drawn_again_and_one_that_did_not_is_not() {
-        let mut drawn = Drawn::new(Links::Told);
+        let mut drawn = Drawn::new(Links::Reported);
         drawn.frame("here", &[(0..4, "https://a.example")]);
         assert!(!drawn.frame("here", &[(0..4, "https://a.example")]).contains("here"));
         let other = drawn.frame("here", &[(0..4, "https://b.example")]);
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_full_table_starts_anew() {
-        let table = LinkTable::new(Links::Told);
+        let table = LinkTable::new(Links::Reported);
         for at in 0..=MOST {
             table.number(&Link::to(&format!("https://a/{at}")).unwrap());
         }

@@ -55,11 +55,11 @@ impl PanicWatch {
     /// Returns the message of the next panic of another thread. Cancel-safe.
     pub async fn trouble(&self) -> String {
         loop {
-            let heard = self.shared.happened.notified();
+            let notified = self.shared.happened.notified();
             let next = self.shared.others.lock().pop();
             match next {
                 Some(text) => return text,
-                None => heard.await,
+                None => notified.await,
             }
         }
     }

@@ -67,7 +67,7 @@ impl Shade {
         }
     }
 
-    /// Whether text of this colour can be told from a background of the other one.
+    /// Whether text of this colour is legible on a background of the other one.
     pub fn stands_out_from(self, other: Self) -> bool {
         self.brightness().abs_diff(other.brightness()) >= LEAST_CONTRAST
     }

@@ -19,18 +19,18 @@ pub fn unseen(what: &str, card: &Card, keymap: &Keymap) -> String {
         "opens it in $EDITOR",
     )));
     keys.extend(card.may_be_unread().then_some(unread));
-    keymap.told(what, &keys)
+    keymap.with_hints(what, &keys)
 }
 
 /// Returns advice for a lasting approval that was refused because a hunk is skipped.
 pub fn only_once(keymap: &Keymap) -> String {
     let rest = [(Context::Card, Action::Card(CardKey::Yes), "approves the rest")];
-    keymap.told("only once while a hunk is skipped", &rest)
+    keymap.with_hints("only once while a hunk is skipped", &rest)
 }
 
 /// Shows in the status line what was postponed, and the key that brings it back.
 pub fn say_postponed(model: &mut Model, words: &str, again: &str) {
-    let words = model.keymap.told(words, &[(Context::Global, Action::FocusCard, again)]);
+    let words = model.keymap.with_hints(words, &[(Context::Global, Action::FocusCard, again)]);
     model.flash(&words);
 }
 

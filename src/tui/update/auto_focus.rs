@@ -33,7 +33,7 @@ pub fn settle(model: &mut Model) {
 /// Records that the user moves away from the shown requests.
 pub fn leave(model: &mut Model) {
     model.auto_focus.is_on = false;
-    model.auto_focus.left = model.cards.shown().map(|card| card.request.id.clone()).collect();
+    model.auto_focus.left = model.cards.visible().map(|card| card.request.id.clone()).collect();
 }
 
 /// What a key means to a card that took the keys by itself.

@@ -137,7 +137,7 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
 
 /// Returns the rows that can be decided, and the current one of them.
 fn open(cards: &Cards) -> OpenRows {
-    (cards.shown().filter_map(Card::open).collect(), cards.current().and_then(Card::open))
+    (cards.visible().filter_map(Card::open).collect(), cards.current().and_then(Card::open))
 }
 
 /// Approves the marked requests in one round, or else the chosen one.
@@ -214,7 +214,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
     // Between turns the requests are in the inbox already.
     if model.turn.is_some() {
-        for card in model.cards.shown().filter(|card| !card.is_decided()) {
+        for card in model.cards.visible().filter(|card| !card.is_decided()) {
             let request = card.request.id.clone();
             cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
         }
@@ -230,7 +230,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
 pub fn click(model: &mut Model, line: usize) {
     let list = model.card_view.list;
     let Some(row) = line.checked_sub(list.line).filter(|row| *row < list.count) else { return };
-    let wanted = model.cards.shown().nth(list.from + row).map(|card| card.request.id.clone());
+    let wanted = model.cards.visible().nth(list.from + row).map(|card| card.request.id.clone());
     if !model.batch.list.is_refusing()
         && !model.dialogue.is_approved_once()
         && let Some(wanted) = wanted
@@ -315,7 +315,7 @@ mod tests {
         assert!(
             model
                 .cards
-                .shown()
+                .visible()
                 .all(|card| !card.is_decided() && model.batch.list.mark(&card.request.id) == RowMark::Off)
         );
     }

@@ -196,7 +196,7 @@ fn turn_hunk(card: &mut Card, hunk: usize, keymap: &Keymap) {
                 let on = |key, words| (Context::Card, Action::Card(key), words);
                 let keys =
                     [on(CardKey::Yes, "approve all"), on(CardKey::Edit, "edit"), on(CardKey::No, "no")];
-                keymap.told("no part of this can be skipped", &keys)
+                keymap.with_hints("no part of this can be skipped", &keys)
             }
             count => format!("only hunks 1 to {count} can be skipped"),
         });
@@ -297,7 +297,7 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
         ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),
         ApprovalEffect::Once => {
             let again = [(context, Action::Card(CardKey::ApproveEdited), "again to approve")];
-            let words = model.keymap.told("HIGH", &again);
+            let words = model.keymap.with_hints("HIGH", &again);
             advise(model, &words);
         }
         ApprovalEffect::TooSoon | ApprovalEffect::Unseen => {}
@@ -369,7 +369,7 @@ pub fn navigate(model: &mut Model, nav: Nav) {
     let view = model.card_view;
     let Some(card) = model.cards.current_mut() else { return };
     match &mut card.stage {
-        CardStage::Editing(form) => return form.scroll_beside(nav, view.beside),
+        CardStage::Editing(form) => return form.scroll_side_pane(nav, view.side_scroll),
         CardStage::Rule(_) => return rule::step(model, nav),
         CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {}
     }

@@ -6,7 +6,7 @@
 use super::{mode, panel, send};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, SessionLine};
 use crate::tui::completion::{
-    ArgumentSuggestions, Choice, CompletionWord, OpenPlace, Place, Popup, RowAction, word,
+    ArgumentSuggestions, Choice, CompletionWord, Popup, RowAction, TemplateGap, WordKind, word,
 };
 use crate::tui::keys::CompleteKey;
 use crate::tui::model::{Focus, Model};
@@ -37,7 +37,7 @@ enum EnterAction {
     Send,
     Accept,
     AcceptAndSend,
-    /// Does what the row stands for.
+    /// Runs the action of the row.
     Does,
 }
 
@@ -57,7 +57,7 @@ fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
 }
 
-/// Clears the word and does what the chosen row stands for; returns whether it stands for anything but its text.
+/// Clears the word and runs the action of the chosen row; returns whether the row has one.
 fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     let chosen = model.completion.popup.as_ref().and_then(|popup| popup.chosen().cloned());
     let Some(row) = chosen.filter(|row| row.does != RowAction::Writes) else { return false };
@@ -79,20 +79,22 @@ fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
 
 fn meant(popup: &Popup, length: usize) -> EnterAction {
     let Some(row) = popup.chosen().filter(|_| !popup.is_complete()) else { return EnterAction::Send };
-    match (&popup.word.place, popup.choice) {
-        (Place::Command, choice) if row.does != RowAction::Writes => {
+    match (&popup.word.kind, popup.choice) {
+        (WordKind::Command, choice) if row.does != RowAction::Writes => {
             // Letters that stand apart in a name are no choice: the line may be a mistyped command.
             let label = row.label.to_lowercase();
             let is_literal = !popup.word.text.is_empty() && label.contains(&popup.word.text.to_lowercase());
             if choice == Choice::Persons || is_literal { EnterAction::Does } else { EnterAction::Send }
         }
-        (Place::Command, _) if row.runs && popup.word.to == length => EnterAction::AcceptAndSend,
-        (Place::Command, _) => EnterAction::Accept,
-        (Place::Argument { .. }, Choice::Persons) => EnterAction::AcceptAndSend,
-        (Place::Mention | Place::ShellWord, Choice::Persons) => EnterAction::Accept,
-        (Place::Mention, Choice::Ours) if !popup.word.text.is_empty() => EnterAction::Accept,
+        (WordKind::Command, _) if row.runs && popup.word.to == length => EnterAction::AcceptAndSend,
+        (WordKind::Command, _) => EnterAction::Accept,
+        (WordKind::Argument { .. }, Choice::Persons) => EnterAction::AcceptAndSend,
+        (WordKind::Mention | WordKind::ShellWord, Choice::Persons) => EnterAction::Accept,
+        (WordKind::Mention, Choice::Ours) if !popup.word.text.is_empty() => EnterAction::Accept,
         // Any text is valid here, so that only a row chosen by the user replaces it.
-        (Place::Argument { .. } | Place::Mention | Place::ShellWord, Choice::Ours) => EnterAction::Send,
+        (WordKind::Argument { .. } | WordKind::Mention | WordKind::ShellWord, Choice::Ours) => {
+            EnterAction::Send
+        }
     }
 }
 
@@ -111,18 +113,18 @@ fn accept(model: &mut Model, then: AcceptStep) {
         model.completion.popup = Some(popup);
         return;
     };
-    let CompletionWord { place, from, to, .. } = &popup.word;
+    let CompletionWord { kind, from, to, .. } = &popup.word;
     let is_folder = row.label.ends_with('/');
-    let mut text = match place {
-        Place::Command | Place::Argument { .. } => row.label.clone(),
-        Place::Mention => mention(&row.label),
-        Place::ShellWord => shell_word(&row.label),
+    let mut text = match kind {
+        WordKind::Command | WordKind::Argument { .. } => row.label.clone(),
+        WordKind::Mention => mention(&row.label),
+        WordKind::ShellWord => shell_word(&row.label),
     };
     let is_last = model.composer.editor.items().get(*to).is_none_or(|item| item.text() != " ");
-    let ends = match place {
-        Place::Command => true,
-        Place::Argument { .. } => false,
-        Place::Mention | Place::ShellWord => !is_folder,
+    let ends = match kind {
+        WordKind::Command => true,
+        WordKind::Argument { .. } => false,
+        WordKind::Mention | WordKind::ShellWord => !is_folder,
     };
     if then == AcceptStep::Write && ends && is_last {
         text.push(' ');
@@ -130,14 +132,14 @@ fn accept(model: &mut Model, then: AcceptStep) {
     model.composer.editor.put(*from, *to, &text);
     model.composer.touched(model.now_ms);
     let Some(word) = word(&model.composer.editor) else { return };
-    match place {
+    match kind {
         // Completion continues with the content of the folder.
-        Place::Mention | Place::ShellWord if is_folder => {
+        WordKind::Mention | WordKind::ShellWord if is_folder => {
             model.completion.look_up(word, &model.known);
             model.completion.seen = model.composer.revision();
         }
-        Place::Argument { .. } => model.completion.dismiss_at(word),
-        Place::Command | Place::Mention | Place::ShellWord => {}
+        WordKind::Argument { .. } => model.completion.dismiss_at(word),
+        WordKind::Command | WordKind::Mention | WordKind::ShellWord => {}
     }
 }
 
@@ -178,20 +180,20 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.completion.is_dismissed(&word) || (!is_open && !was_written) {
         return;
     }
-    match &word.place {
+    match &word.kind {
         // A shell word is completed only on Tab.
-        Place::ShellWord if !is_open => return,
-        Place::Mention => {
+        WordKind::ShellWord if !is_open => return,
+        WordKind::Mention => {
             ask_files(model, cmds);
             if was_written {
                 ask_template(&model.completion.files.paths, &word.text, cmds);
             }
         }
-        Place::ShellWord => ask_files(model, cmds),
-        Place::Command => ask_sessions(model, cmds),
+        WordKind::ShellWord => ask_files(model, cmds),
+        WordKind::Command => ask_sessions(model, cmds),
         // What arrives meanwhile asks nothing again.
-        Place::Argument { command } if was_written => ask_server(command, &word.text, cmds),
-        Place::Argument { .. } => {}
+        WordKind::Argument { command } if was_written => ask_server(command, &word.text, cmds),
+        WordKind::Argument { .. } => {}
     }
     if model.completion.popup.as_ref().is_none_or(|popup| popup.word != word) {
         model.completion.look_up(word, &model.known);
@@ -200,7 +202,7 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// Tab in a `!` line: completes a file name. Returns whether Tab was used for that.
 pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
-    let Some(word) = completable(model).filter(|word| word.place == Place::ShellWord) else {
+    let Some(word) = completable(model).filter(|word| word.kind == WordKind::ShellWord) else {
         return false;
     };
     ask_files(model, cmds);
@@ -218,9 +220,9 @@ pub fn suggested(model: &mut Model, command: String, argument: String, values: &
     }
     let words = values.iter().map(|value| format!("{argument}={value}")).collect();
     let suggested = ArgumentSuggestions { command, argument, words };
-    let wanted = completable(model).filter(|word| match &word.place {
-        Place::Argument { command } => suggested.is_for(command, &word.text),
-        Place::Command | Place::Mention | Place::ShellWord => false,
+    let wanted = completable(model).filter(|word| match &word.kind {
+        WordKind::Argument { command } => suggested.is_for(command, &word.text),
+        WordKind::Command | WordKind::Mention | WordKind::ShellWord => false,
     });
     model.known.suggested = Some(suggested);
     if let Some(word) = wanted.filter(|word| !model.completion.is_dismissed(word)) {
@@ -230,8 +232,8 @@ pub fn suggested(model: &mut Model, command: String, argument: String, values: &
 
 /// Takes the values of a template's open place, as resources that can be named.
 fn suggested_resources(model: &mut Model, template: &str, values: &[String]) {
-    let Some(word) = completable(model).filter(|word| word.place == Place::Mention) else { return };
-    let Some(OpenPlace { before, .. }) = OpenPlace::of(template, &word.text) else { return };
+    let Some(word) = completable(model).filter(|word| word.kind == WordKind::Mention) else { return };
+    let Some(TemplateGap { before, .. }) = TemplateGap::of(template, &word.text) else { return };
     let mut paths = std::mem::take(&mut model.completion.files.paths);
     let new: Vec<String> = values.iter().map(|value| format!("{before}{value}")).collect();
     paths.extend(new.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
@@ -289,8 +291,8 @@ fn ask_server(command: &str, word: &str, cmds: &mut Vec<Cmd>) {
 
 /// Asks a tool server for values of the open place of its resource template that is being typed.
 fn ask_template(paths: &[String], word: &str, cmds: &mut Vec<Cmd>) {
-    let place = paths.iter().find_map(|path| Some((path, OpenPlace::of(path, word)?)));
-    if let Some((template, OpenPlace { name, typed, .. })) = place.filter(|(path, _)| path.contains(':')) {
+    let place = paths.iter().find_map(|path| Some((path, TemplateGap::of(path, word)?)));
+    if let Some((template, TemplateGap { name, typed, .. })) = place.filter(|(path, _)| path.contains(':')) {
         let (argument, typed) = (name.to_owned(), typed.to_owned());
         cmds.push(Cmd::Ask(ClientQuery::Suggest { command: format!("@{template}"), argument, typed }));
     }

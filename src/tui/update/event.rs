@@ -84,7 +84,7 @@ pub fn take(model: &mut Model, event: Event) {
         Event::Compacted { compacted } => compacted_now(model, &compacted),
         Event::Status { text } => {
             if let Some(panel) = &mut model.panel {
-                panel.state_mut().overhear(&text);
+                panel.state_mut().observe_notice(&text);
             }
             note(model, &text);
         }
@@ -329,7 +329,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
         TurnEnd::Interrupted => note(model, sentences::STOPPED),
         TurnEnd::LimitReached { limit } => note(model, &sentences::limit_with_advice(limit)),
         TurnEnd::Failed { error } => {
-            let (message, advice) = (error.told(), error.advice());
+            let (message, advice) = (error.describe(), error.advice());
             model.transcript.push(Cell::new(CellKind::Failure { message, advice }));
         }
     }

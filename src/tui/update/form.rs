@@ -50,7 +50,7 @@ fn unturned_words(why: FormSwitchError, keymap: &Keymap) -> String {
     match why {
         FormSwitchError::TooLong => {
             let outside = [(Context::Text, Action::EditOutside, "opens it in $EDITOR")];
-            keymap.told("too long to show as one text", &outside)
+            keymap.with_hints("too long to show as one text", &outside)
         }
         FormSwitchError::NotJson => "no fields to show until this is valid JSON".to_owned(),
         FormSwitchError::NoFields => "no fields to show".to_owned(),

@@ -33,7 +33,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
         model.disarm();
     }
     if model.is_too_small() {
-        return blind(model, key, cmds);
+        return too_small(model, key, cmds);
     }
     model.auto_focus.continues = false;
     let again = model.presses.note(key, model.now_ms);
@@ -150,7 +150,7 @@ fn is_guarded(model: &Model, key: Option<&Binding>) -> bool {
 
 /// Shows pending requests: first the cards of this session; if repeated, or without cards, the inbox.
 fn all_that_waits(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let has_keys = model.focus == Focus::Card && model.cards.iter().count() == model.cards.shown().count();
+    let has_keys = model.focus == Focus::Card && model.cards.iter().count() == model.cards.visible().count();
     if model.asks_cap() || (!model.cards.is_empty() && !has_keys) {
         return card::focus(model);
     }
@@ -158,7 +158,7 @@ fn all_that_waits(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// On a screen too small to show anything, keys neither decide nor type.
-fn blind(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
+fn too_small(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     match model.keymap.action(&[Context::Global], key) {
         Some(Action::Interrupt) => model.close(GOODBYE_MS, cmds),
         Some(Action::Suspend) => cmds.push(Cmd::Suspend),
@@ -216,7 +216,7 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
     }
     if in_card && text.len() > LONGEST {
         let outside = [(Context::Text, Action::EditOutside, "opens $EDITOR")];
-        let words = model.keymap.told("too long to paste here", &outside);
+        let words = model.keymap.with_hints("too long to paste here", &outside);
         return advice::advise(model, &words);
     }
     // A search query is one line.

@@ -52,9 +52,9 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
             model.elsewhere = count;
             panel::tell(model, ServerMessage::Elsewhere { count }, cmds);
         }
-        told @ (ServerMessage::LoginTried { .. }
+        message @ (ServerMessage::LoginTried { .. }
         | ServerMessage::Models { .. }
-        | ServerMessage::Servers { .. }) => panel::tell(model, told, cmds),
+        | ServerMessage::Servers { .. }) => panel::tell(model, message, cmds),
         ServerMessage::RuleSaved { request, file } => rule::saved(model, &request, file),
         // Its form has nothing left to do, and the next one begins anew.
         ServerMessage::RuleAllowsNothing { request } => {
@@ -72,7 +72,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         ServerMessage::Keys { filter } => panel::open(model, Panel::Help(Help::filtered(&filter)), cmds),
         ServerMessage::Local { title, text, tone } => {
             if let Some(panel) = &mut model.panel {
-                panel.state_mut().overhear(&text);
+                panel.state_mut().observe_notice(&text);
             }
             model.transcript.push(Cell::new(CellKind::Local { title, text, tone }));
         }
@@ -136,15 +136,15 @@ fn refused(model: &mut Model, text: &str, reason: &str) {
     if let Some(at) = model.queue.iter().rposition(|queued| queued.trim() == text.trim()) {
         model.queue.remove(at);
     }
-    let mut told = format!("Not sent: {reason}.");
+    let mut warning = format!("Not sent: {reason}.");
     if model.composer.is_empty() {
         model.composer.editor.replace(text);
         model.composer.touched(model.now_ms);
     } else {
-        told.push_str(" It is in the prompt history.");
+        warning.push_str(" It is in the prompt history.");
     }
     let title = "prompt".to_owned();
-    model.transcript.push(Cell::new(CellKind::Local { title, text: told, tone: Tone::Warning }));
+    model.transcript.push(Cell::new(CellKind::Local { title, text: warning, tone: Tone::Warning }));
 }
 
 fn running_shell(model: &mut Model) -> Option<&mut ShellCell> {

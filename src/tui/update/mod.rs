@@ -192,7 +192,7 @@ fn lay_out(model: &mut Model) {
         },
         Question::List(_) => {
             let width = cells::batch::detail_width(&frame);
-            model.cards.shown_mut().for_each(|card| prepare_detail(card, &frame, width));
+            model.cards.visible_mut().for_each(|card| prepare_detail(card, &frame, width));
             let list = &model.batch.list;
             let rows = rows(&model.cards, list);
             cells::batch::draw(&BatchView { rows: &rows, cursor: position.0 - 1, list }, &frame)
@@ -203,7 +203,7 @@ fn lay_out(model: &mut Model) {
         body_total: drawn.body_total,
         cursor: drawn.cursor.map(|at| (at.row, at.column)),
         list: drawn.list,
-        beside: drawn.beside,
+        side_scroll: drawn.side_scroll,
     };
     // A card higher than the pane shows only its end: none of it counts as seen.
     let fits = drawn.lines.len() <= pane && !model.completion.is_open();

@@ -21,7 +21,7 @@ const DOUBLE_MS: u64 = 400;
 const ABOVE: usize = 2;
 
 pub fn take(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
-    // A terminal that keeps its mouse sends arrows for the wheel; the shell tells these from keys.
+    // A terminal that keeps its mouse sends arrows for the wheel; the shell distinguishes these from keys.
     let is_wheel = matches!(mouse.what, PointerEvent::WheelUp | PointerEvent::WheelDown);
     let is_heard = is_wheel || model.mouse == MouseMode::Ours;
     if model.life != Lifecycle::Open || model.is_too_small() || !is_heard {
@@ -132,7 +132,7 @@ fn is_on_pill(model: &Model, mouse: Mouse) -> bool {
     if model.find.is_some() {
         return false;
     }
-    let bottom = model.keymap.shown(Context::Global, Action::Bottom);
+    let bottom = model.keymap.key_label(Context::Global, Action::Bottom);
     let Some(text) = model.transcript.pill(model.glyphs, &bottom) else { return false };
     let end = model.pane_columns().saturating_sub(PILL_TO_EDGE);
     let columns = end.saturating_sub(cells(&text))..end;

@@ -17,7 +17,7 @@ use crate::tui::form::LONGEST;
 use crate::tui::keys::{Action, Move, Nav, RuleKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::rule::{RuleForm, RuleStanding};
+use crate::tui::rule::{RuleForm, RuleStatus};
 
 /// Opens the rule form of the current card, for a rule of this scope.
 pub fn open(model: &mut Model, scope: RuleScope, cmds: &mut Vec<Cmd>) {
@@ -41,15 +41,15 @@ pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current_mut() else { return };
     card.advice = None;
     let CardStage::Rule(rule) = &mut card.stage else { return };
-    if let RuleStanding::Saving(_) = rule.standing {
+    if let RuleStatus::Saving(_) = rule.status {
         return;
     }
     match key {
         RuleKey::Width(number) => rule.choose(usize::from(number).saturating_sub(1)),
-        RuleKey::Write if rule.standing == RuleStanding::Drafting => {}
+        RuleKey::Write if rule.status == RuleStatus::Drafting => {}
         RuleKey::Write => rule.is_written = true,
         RuleKey::Scope => rule.next_scope(),
-        RuleKey::Reset if rule.standing == RuleStanding::Drafting => {}
+        RuleKey::Reset if rule.status == RuleStatus::Drafting => {}
         RuleKey::Reset => {
             rule.reset();
             changed(rule, cmds);
@@ -61,17 +61,17 @@ pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
 fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current_mut() else { return };
     let CardStage::Rule(rule) = &card.stage else { return };
-    let past = match &rule.standing {
-        RuleStanding::Good(past) => *past,
-        RuleStanding::Wrong(_) => {
+    let past = match &rule.status {
+        RuleStatus::Good(past) => *past,
+        RuleStatus::Wrong(_) => {
             card.advice = Some("not saved: fix the error first".to_owned());
             return;
         }
-        RuleStanding::Unchecked | RuleStanding::Drafting => {
+        RuleStatus::Unchecked | RuleStatus::Drafting => {
             card.advice = Some("not saved: still checking".to_owned());
             return;
         }
-        RuleStanding::Saving(_) => return,
+        RuleStatus::Saving(_) => return,
     };
     let (text, scope) = (rule.text.text(), rule.scope);
     let context = rule.context();
@@ -82,13 +82,13 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }) {
         ApprovalEffect::Send(asks) => {
             if let Some(rule) = model.cards.current_mut().and_then(Card::rule_mut) {
-                rule.standing = RuleStanding::Saving(past);
+                rule.status = RuleStatus::Saving(past);
             }
             cmds.extend(asks.into_iter().map(Cmd::Send));
         }
         ApprovalEffect::Once => {
             let again = [(context, Action::Rule(RuleKey::Save), "again to save and approve")];
-            let words = model.keymap.told("HIGH", &again);
+            let words = model.keymap.with_hints("HIGH", &again);
             advise(model, &words);
         }
         ApprovalEffect::TooSoon | ApprovalEffect::Unseen => {}

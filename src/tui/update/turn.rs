@@ -102,7 +102,7 @@ pub fn stopped(model: &mut Model) {
 }
 
 pub fn again(model: &Model) -> String {
-    format!("{} again quits", model.keymap.shown(Context::Global, Action::Interrupt))
+    format!("{} again quits", model.keymap.key_label(Context::Global, Action::Interrupt))
 }
 
 pub fn stopping(again: &str) -> String {

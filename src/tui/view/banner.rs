@@ -21,7 +21,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     match rows {
         0 => Vec::new(),
         1..BOX => {
-            let head = format!(" {} {}", model.glyphs.retry, retry.class.words());
+            let head = format!(" {} {}", model.glyphs.retry, retry.class.label());
             let left = Line::of(head, Role::Waiting).with(format!(": {}", message(retry, width)), Role::Dim);
             vec![Line::spread(
                 left,
@@ -39,10 +39,10 @@ fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     let chosen = model.header.as_ref().map(|header| header.provider.as_str());
     let who =
         stand_in.or(chosen).map_or(String::new(), |who| format!("{}: ", one_line_summary(who, width / 3)));
-    let head = Line::of(format!("{} {who}{}", glyphs.retry, retry.class.words()), Role::Waiting);
+    let head = Line::of(format!("{} {who}{}", glyphs.retry, retry.class.label()), Role::Waiting);
     let stop =
-        Line::of(model.keymap.shown(Context::Global, Action::Escape), Role::Key).with(" stop", Role::Dim);
-    let now = model.keymap.shown(Context::Global, Action::RetryNow);
+        Line::of(model.keymap.key_label(Context::Global, Action::Escape), Role::Key).with(" stop", Role::Dim);
+    let now = model.keymap.key_label(Context::Global, Action::RetryNow);
     let keys = if retry.sent || now.is_empty() {
         stop
     } else {

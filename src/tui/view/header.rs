@@ -104,7 +104,7 @@ pub fn rule(model: &Model) -> Line {
     head.with(rule.repeat(rest), Role::Dim).joined(tail)
 }
 
-/// Returns the flash if the rule above the composer has room for it; otherwise it stands above the rule.
+/// Returns the flash if the rule above the composer has room for it; otherwise it is above the rule.
 fn flash_in_rule(model: &Model) -> Option<&str> {
     let (text, _) = model.flash.as_ref()?;
     let room = usize::from(model.columns).saturating_sub(rule_head(model).width() + 6);

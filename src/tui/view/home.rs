@@ -47,7 +47,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
     }
     gap(&mut lines);
     recent(model, width, &mut lines);
-    let help = model.keymap.shown(Context::Composer, Action::Help);
+    let help = model.keymap.key_label(Context::Composer, Action::Help);
     let help = if help.is_empty() { "/keys".to_owned() } else { help };
     let accept = Action::Complete(CompleteKey::Accept);
     let commands = model.keymap.around("; ", Context::Completion, accept, " completes");
@@ -114,8 +114,8 @@ fn recent(model: &Model, width: usize, lines: &mut Vec<Line>) {
         lines.push(head.joined(title).joined(right).cut(width));
     }
     if lines.len() > before {
-        let down = model.keymap.shown(Context::Composer, Action::Move(Move::Down));
-        let tab = model.keymap.shown(Context::Global, Action::ToggleFocus);
+        let down = model.keymap.key_label(Context::Composer, Action::Move(Move::Down));
+        let tab = model.keymap.key_label(Context::Global, Action::ToggleFocus);
         let keys = [down, tab].into_iter().filter(|key| !key.is_empty()).collect::<Vec<_>>().join(" or ");
         let hint = if keys.is_empty() { keys } else { format!("{keys} picks one, ") };
         let line = Line::of(" ".repeat(15), Role::Text).with(hint, Role::Dim).with("/resume", Role::Key);

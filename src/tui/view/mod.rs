@@ -62,7 +62,7 @@ fn draw(paint: &mut LinePainter<'_>, model: &Model) -> Option<(usize, usize)> {
     let area = paint.buffer.area;
     let rows = usize::from(area.height);
     if area.width < LEAST_COLUMNS || area.height < LEAST_ROWS {
-        let key = model.keymap.shown(Context::Global, Action::Interrupt);
+        let key = model.keymap.key_label(Context::Global, Action::Interrupt);
         let text = format!("too small, {key} quits ({LEAST_COLUMNS}x{LEAST_ROWS} needed)");
         paint.line(0, 0, &Line::of(text, Role::Text));
         return None;
@@ -94,7 +94,7 @@ fn draw(paint: &mut LinePainter<'_>, model: &Model) -> Option<(usize, usize)> {
     paint.line(row, 0, &rule);
     let flash = header::flash_above_rule(model);
     for (at, line) in flash.iter().enumerate() {
-        // Over what stands there, for the few seconds that it lasts.
+        // Over the content there, for the few seconds that it lasts.
         paint.line(row.saturating_sub(flash.len() - at).max(2), 0, line);
     }
     if !panel.is_empty() {
@@ -172,7 +172,7 @@ fn live_mark(paint: &mut LinePainter<'_>, model: &Model, row: usize) {
 
 /// Draws the amount of new text below while the user reads above, on the rule below the text.
 fn pill(paint: &mut LinePainter<'_>, model: &Model, row: usize) {
-    let bottom = model.keymap.shown(Context::Global, Action::Bottom);
+    let bottom = model.keymap.key_label(Context::Global, Action::Bottom);
     let Some(text) = model.transcript.pill(model.glyphs, &bottom) else { return };
     let line = Line::of(text, Role::Waiting);
     let column = model.pane_columns().saturating_sub(line.width() + PILL_TO_EDGE);

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::tui::bordered_box::{BorderedBox, column};
-use crate::tui::completion::{Place, Popup, ROOMY, Row};
+use crate::tui::completion::{Popup, ROOMY, Row, WordKind};
 use crate::tui::fuzzy::marked;
 use crate::tui::line::{Line, TextStyle, cells};
 use crate::tui::model::Model;
@@ -30,12 +30,12 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
 /// Returns the word as written.
 fn title(popup: &Popup) -> String {
     let text = &popup.word.text;
-    match &popup.word.place {
-        Place::Command => format!("/{text}"),
-        Place::Argument { command } => format!("/{command} {text}"),
-        Place::Mention => format!("@{text}"),
-        Place::ShellWord if text.is_empty() => "files".to_owned(),
-        Place::ShellWord => text.clone(),
+    match &popup.word.kind {
+        WordKind::Command => format!("/{text}"),
+        WordKind::Argument { command } => format!("/{command} {text}"),
+        WordKind::Mention => format!("@{text}"),
+        WordKind::ShellWord if text.is_empty() => "files".to_owned(),
+        WordKind::ShellWord => text.clone(),
     }
 }
 

@@ -104,7 +104,7 @@ fn now(model: &Model) -> Vec<Line> {
         lines.push(entry(&format!("{spinner} your command"), Role::Text));
     }
     if let Some(retry) = &model.retry {
-        let text = format!("{} {}", model.glyphs.retry, retry.class.words());
+        let text = format!("{} {}", model.glyphs.retry, retry.class.label());
         lines.push(entry(&text, Role::Waiting));
     } else if let Some(turn) = model.turn.as_ref().filter(|_| running.is_empty()) {
         let took = whole_seconds(model.now_ms.saturating_sub(turn.since_ms));

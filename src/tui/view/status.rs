@@ -4,7 +4,7 @@ use crate::frontend::Lifecycle;
 use crate::message::Usd;
 use crate::stdx::moment::{wait, whole_seconds};
 use crate::tui::cells::Fold;
-use crate::tui::completion::Place;
+use crate::tui::completion::WordKind;
 use crate::tui::keys::{
     Action, CHOOSE, CardKey, CompleteKey, Context, FormKey, ListKey, Move, Nav, RuleKey, SelectKey,
     StatusHint, TextEdit,
@@ -163,7 +163,7 @@ fn hints(model: &Model) -> (String, Role) {
     } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         model.keymap.status(find.hints())
     } else if let (Focus::Composer, Some(popup)) = (model.focus, &model.completion.popup) {
-        let runs = popup.word.place == Place::Command;
+        let runs = popup.word.kind == WordKind::Command;
         model.keymap.status(if runs { COMPLETING_COMMAND } else { COMPLETING })
     } else if model.focus == Focus::Transcript {
         model.keymap.status(if model.selection.mark.is_some() { MARKED } else { READING })

@@ -17,12 +17,12 @@ use crate::telemetry::Telemetry;
 use crate::tool::Registry;
 
 /// A home with a project in it.
-struct Place {
+struct RulesFixture {
     dir: TempDir,
     book: RuleBook,
 }
 
-impl Place {
+impl RulesFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let book = Self::book(dir.path());
@@ -84,9 +84,9 @@ fn rule(id: &str) -> String {
 #[test]
 fn a_mistake_keeps_the_last_good_rules_and_asks_for_everything() {
     use FolderTrust::{Trusted, Untrusted};
-    let place = Place::new();
+    let place = RulesFixture::new();
     let expect =
-        |place: &Place, trust, ids: &str, told| assert_eq!(place.read(trust), (ids.to_owned(), told));
+        |place: &RulesFixture, trust, ids: &str, told| assert_eq!(place.read(trust), (ids.to_owned(), told));
     expect(&place, Trusted, "", 0);
     place.write("user", rule("a"));
     expect(&place, Trusted, "a", 0);
@@ -129,7 +129,7 @@ fn a_mistake_keeps_the_last_good_rules_and_asks_for_everything() {
 
 #[test]
 fn a_project_s_rules_say_nothing_of_other_folders() {
-    let place = Place::new();
+    let place = RulesFixture::new();
     let (work, home) = (place.path("work"), place.path(""));
     let named = |id: &str, folder: &Path| format!("{}folder = \"{}\"\n", rule(id), folder.display());
     place.write("user", named("u", &place.path("else")));
@@ -153,7 +153,7 @@ fn a_project_s_rules_say_nothing_of_other_folders() {
 
 #[test]
 fn what_is_told_names_the_line_and_what_holds_meanwhile() {
-    let place = Place::new();
+    let place = RulesFixture::new();
     place.write("user", format!("{}\n[[rule]]\neffect = \"deny\"\n{}", rule("a"), "x = 1\n".repeat(7)));
     place.book.read(&place.path("work"), FolderTrust::Untrusted);
     let told = place.book.take_news().join("\n").replace(&place.dir.path().display().to_string(), "~");
@@ -166,7 +166,7 @@ fn what_is_told_names_the_line_and_what_holds_meanwhile() {
 
 #[test]
 fn rules_are_saved_behind_the_others_and_taken_out_without_a_trace() {
-    let place = Place::new();
+    let place = RulesFixture::new();
     let work = place.path("work");
     let mine =
         "# mine\n[[rule]]\nid = \"a\"   # first\neffect = \"ask\"\ntool = \"t\"\n[rule.args]\nx = 1\n\n\n";
@@ -207,7 +207,7 @@ fn rules_are_saved_behind_the_others_and_taken_out_without_a_trace() {
 
 #[test]
 fn what_cannot_be_saved_or_revoked_says_why_and_changes_nothing() {
-    let place = Place::new();
+    let place = RulesFixture::new();
     let work = place.path("work");
     place.write("user", rule("a"));
     place.write("project", rule("p"));

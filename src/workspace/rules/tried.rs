@@ -1,6 +1,6 @@
-//! Applies rules to past calls: which calls a rule would have matched, and which habits suggest a rule.
+//! Applies rules to past calls: which calls a rule would have matched, and which rules repeated approvals suggest.
 //!
-//! Reads only. A habit is what a user repeatedly allowed in one folder and never denied.
+//! Reads only. A rule is suggested for calls that the user repeatedly approved in one folder and never denied.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::frontend::protocol::PastCalls;
 use crate::store::{PastCall, PastOutcome};
 use crate::tool::{Access, Origin, Registry};
 
-/// A suggested rule for a habit.
+/// A suggested rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// As it can be put into the file.
@@ -50,16 +50,16 @@ pub fn suggestions(
     counting: &RuleSet,
     registry: &Registry,
 ) -> Vec<Suggestion> {
-    let mut habits: BTreeMap<(String, PathBuf), usize> = BTreeMap::new();
+    let mut approved: BTreeMap<(String, PathBuf), usize> = BTreeMap::new();
     let covered = |call: &PastCall| {
         let mut allowing = counting.rules.iter().filter(|rule| rule.effect == RuleEffect::Allow);
         allowing.any(|rule| applies(rule, call, registry))
     };
     for call in past.iter().filter(|call| call.outcome == PastOutcome::Approved && !covered(call)) {
         let draft = draft(&call.tool, &call.args, &Access::Nothing, &call.workspace);
-        *habits.entry((draft.rule, call.workspace.clone())).or_default() += 1;
+        *approved.entry((draft.rule, call.workspace.clone())).or_default() += 1;
     }
-    let mut found: Vec<Suggestion> = habits
+    let mut found: Vec<Suggestion> = approved
         .into_iter()
         .filter(|(_, allowed)| *allowed >= min)
         .map(|((rule, folder), allowed)| Suggestion { text: in_folder(&rule, &folder), allowed })

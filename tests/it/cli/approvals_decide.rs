@@ -1,4 +1,4 @@
-//! `co approvals yes|no|later`: what is decided, who is told, who was faster.
+//! `co approvals yes|no|later`: decisions, their reports, and races between processes.
 
 use co::approval::{Approval, Decider, Remember};
 use co::store::RequestState;

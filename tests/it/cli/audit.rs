@@ -1,5 +1,5 @@
-//! The audit from the command line: who decided a call in which process, what came of it, and what is found when
-//! somebody changed it.
+//! The audit from the command line: who decided a call in which process, its outcome, and the findings after
+//! manipulation.
 
 use rusqlite::Connection;
 

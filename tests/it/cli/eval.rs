@@ -11,7 +11,7 @@ use crate::co::Co;
 
 /// What a model does with a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Habit {
+enum ReplyMode {
     Right,
     Wrong,
     /// The service is overloaded.
@@ -23,7 +23,7 @@ enum Habit {
 /// A model that is right on a share of the cases, chosen by a seed.
 struct ScriptedModel {
     cases: BTreeMap<String, Case>,
-    habit: Mutex<fn(&str) -> Habit>,
+    mode: Mutex<fn(&str) -> ReplyMode>,
     asked: Mutex<Vec<Value>>,
 }
 
@@ -33,9 +33,9 @@ fn number(id: &str) -> u32 {
 }
 
 impl ScriptedModel {
-    fn serving(text: &str, habit: fn(&str) -> Habit) -> (HttpServer, Arc<Self>) {
+    fn serving(text: &str, mode: fn(&str) -> ReplyMode) -> (HttpServer, Arc<Self>) {
         let cases = parse(text).cases.into_iter().map(|case| (case.prompt.clone(), case)).collect();
-        let this = Arc::new(Self { cases, habit: Mutex::new(habit), asked: Mutex::default() });
+        let this = Arc::new(Self { cases, mode: Mutex::new(mode), asked: Mutex::default() });
         let model = Arc::clone(&this);
         (HttpServer::start(move |_, body| model.answer(&serde_json::from_slice(body).unwrap())), this)
     }
@@ -49,12 +49,12 @@ impl ScriptedModel {
             .next();
         let case = case.unwrap_or_else(|| panic!("an unknown prompt: {messages:#?}"));
         let replies = messages.iter().filter(|one| one["role"] == "assistant").count();
-        let habit = *self.habit.lock().unwrap();
-        match habit(&case.id) {
-            Habit::Overloaded => HttpAnswer::new(503, "{\"error\": {\"message\": \"overloaded\"}}"),
-            Habit::Refused => HttpAnswer::new(401, "{\"error\": {\"message\": \"no such key\"}}"),
-            Habit::Right => reply(right(case, replies).as_ref()),
-            Habit::Wrong => reply(wrong(case, replies).as_ref()),
+        let mode = *self.mode.lock().unwrap();
+        match mode(&case.id) {
+            ReplyMode::Overloaded => HttpAnswer::new(503, "{\"error\": {\"message\": \"overloaded\"}}"),
+            ReplyMode::Refused => HttpAnswer::new(401, "{\"error\": {\"message\": \"no such key\"}}"),
+            ReplyMode::Right => reply(right(case, replies).as_ref()),
+            ReplyMode::Wrong => reply(wrong(case, replies).as_ref()),
         }
     }
 }
@@ -152,12 +152,12 @@ fn eval(co: &Co, more: &[&str]) -> (i32, Value, String) {
 
 #[test]
 fn the_scores_are_as_the_model_was_made() {
-    let habit: fn(&str) -> Habit = |id| match number(id) {
-        0..25 => Habit::Wrong,
-        25..32 => Habit::Overloaded,
-        _ => Habit::Right,
+    let mode: fn(&str) -> ReplyMode = |id| match number(id) {
+        0..25 => ReplyMode::Wrong,
+        25..32 => ReplyMode::Overloaded,
+        _ => ReplyMode::Right,
     };
-    let (server, model) = ScriptedModel::serving(BUILT_IN, habit);
+    let (server, model) = ScriptedModel::serving(BUILT_IN, mode);
     let co = lab(&server);
     let (code, results, err) =
         eval(&co, &["--runs", "2", "--parallel", "4", "--threshold", "0.5", "--save", "all.json"]);
@@ -165,11 +165,11 @@ fn the_scores_are_as_the_model_was_made() {
     let mut expected: BTreeMap<String, [u64; 4]> = BTreeMap::new();
     for case in parse(BUILT_IN).cases {
         let dim = expected.entry(case.dim.word().to_owned()).or_default();
-        match habit(&case.id) {
+        match mode(&case.id) {
             _ if !case.needs.is_empty() => dim[3] += 1,
-            Habit::Right => dim[0] += 1,
-            Habit::Wrong => dim[1] += 1,
-            Habit::Overloaded | Habit::Refused => dim[2] += 1,
+            ReplyMode::Right => dim[0] += 1,
+            ReplyMode::Wrong => dim[1] += 1,
+            ReplyMode::Overloaded | ReplyMode::Refused => dim[2] += 1,
         }
     }
     for (dim, [passed, failed, errors, skipped]) in expected {
@@ -184,7 +184,7 @@ fn the_scores_are_as_the_model_was_made() {
                 format!(
                     "{} {:?} {} {}",
                     case["id"],
-                    habit(case["id"].as_str().unwrap()),
+                    mode(case["id"].as_str().unwrap()),
                     case["status"],
                     case["runs"][0]["error_msg"]
                 )
@@ -201,11 +201,9 @@ fn the_scores_are_as_the_model_was_made() {
     let (code, _, err) =
         eval(&co, &["--runs", "1", "--dim", "arg_extraction", "--threshold", "0.5", "--compare", "all.json"]);
     assert_eq!(code, 0, "{err}");
-    let (worse, _model) =
-        ScriptedModel::serving(
-            BUILT_IN,
-            |id| if id.starts_with("refusal") { Habit::Wrong } else { Habit::Right },
-        );
+    let (worse, _model) = ScriptedModel::serving(BUILT_IN, |id| {
+        if id.starts_with("refusal") { ReplyMode::Wrong } else { ReplyMode::Right }
+    });
     let co = co.env("CO_BASE_URL", format!("{}/v1", worse.url()));
     let (code, _, err) = eval(&co, &["--runs", "1", "--compare", "all.json", "--report", "out.md"]);
     assert_eq!(code, 2, "{err}");
@@ -234,9 +232,9 @@ const FEW: &str = r#"{"id": "a", "dim": "tool_selection", "prompt": "Case a", "e
 fn gates_fail_where_they_must() {
     let wrong = format!("{FEW}{{\n");
     let (server, _model) = ScriptedModel::serving(FEW, |id| {
-        if HashSet::from(["a", "c"]).contains(id) { Habit::Wrong } else { Habit::Right }
+        if HashSet::from(["a", "c"]).contains(id) { ReplyMode::Wrong } else { ReplyMode::Right }
     });
-    let (failing, _model) = ScriptedModel::serving(FEW, |_| Habit::Overloaded);
+    let (failing, _model) = ScriptedModel::serving(FEW, |_| ReplyMode::Overloaded);
     let baseline = json!({ "model": "old", "timestamp": "", "config": { "runs": 1, "threshold": 0.8 }, "overall_accuracy": 1.0,
         "dim_stats": {}, "cases": [
             { "id": "d", "dim": "refusal", "status": "PASS", "pass_count": 1, "total_runs": 1, "valid_runs": 1 },
@@ -288,7 +286,7 @@ fn gates_fail_where_they_must() {
     let ran = co.run(&["eval", "--runs", "1", "few.jsonl"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("every run had a temporary failure"), "{}", ran.err);
-    let (refusing, model) = ScriptedModel::serving(FEW, |_| Habit::Refused);
+    let (refusing, model) = ScriptedModel::serving(FEW, |_| ReplyMode::Refused);
     let co = co.env("CO_BASE_URL", format!("{}/v1", refusing.url()));
     let ran = co.run(&["eval", "--runs", "1", "few.jsonl"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
@@ -302,14 +300,14 @@ fn gates_fail_where_they_must() {
 #[test]
 fn what_was_done_is_not_done_again() {
     let (server, model) =
-        ScriptedModel::serving(FEW, |id| if id == "d" { Habit::Overloaded } else { Habit::Right });
+        ScriptedModel::serving(FEW, |id| if id == "d" { ReplyMode::Overloaded } else { ReplyMode::Right });
     let prices = "[models.\"scripted\"]\ninput_price = 1000.0\noutput_price = 1000.0\n";
     let co = lab(&server).file("work/few.jsonl", FEW).file(".config/co/config.toml", prices);
     let capped = co.run(&["eval", "--runs", "1", "few.jsonl", "--max-usd", "0.2"]);
     assert_eq!(capped.code, Some(5), "{capped:?}");
     assert!(capped.err.contains("stopped at $0.22"), "{}", capped.err);
     model.asked.lock().unwrap().clear();
-    *model.habit.lock().unwrap() = |_| Habit::Right;
+    *model.mode.lock().unwrap() = |_| ReplyMode::Right;
     let (code, results, err) = eval(&co, &["--runs", "1", "few.jsonl", "--max-usd", "9"]);
     assert_eq!((code, &results["overall_accuracy"]), (0, &json!(1.0)), "{err}");
     assert!(err.contains("going on: 2 runs were done before"), "{err}");

@@ -144,7 +144,7 @@ fn a_hook_is_tried_on_a_made_up_moment() {
     );
 }
 
-/// Every event of a turn, in order, and what the model hears of each.
+/// Every event of a turn, in order, and the text that the model receives of each.
 #[test]
 fn a_turn_passes_by_its_hooks() {
     let service = Service::new(
@@ -318,7 +318,7 @@ fn a_hook_keeps_older_messages() {
     }
 }
 
-/// At the end of a session nobody waits long.
+/// The wait at the end of a session is short.
 #[test]
 fn the_end_is_not_held_up() {
     let service = Service::new("reply\n  text ok");

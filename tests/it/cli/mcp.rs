@@ -459,7 +459,7 @@ fn tools_that_appear_later_can_be_called() {
     assert!(!escapes.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{escapes}");
 }
 
-/// A call that takes too long is cancelled; the server hears of it.
+/// A call that takes too long is cancelled; the server is notified.
 #[test]
 fn a_call_that_takes_too_long_is_cancelled() {
     let wait = json!({ "text": "x", "file": "wait.txt" });

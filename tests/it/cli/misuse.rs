@@ -203,7 +203,7 @@ fn a_mistyped_provider_before_a_model_is_told() {
     assert!(ran.err.contains(told), "{}", ran.err);
 }
 
-/// What is written into a database that nobody finds any more is lost: it is said, and nothing more runs.
+/// Records in a database whose file was removed are lost: that is reported, and nothing more runs.
 #[test]
 fn a_database_that_goes_away_is_noticed() {
     for how in [

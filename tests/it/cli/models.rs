@@ -18,7 +18,7 @@ fn serve(path: &str, body: &str) -> PageServer {
     PageServer { server, _runtime: runtime }
 }
 
-/// An address where nobody listens.
+/// An address without a listener.
 fn dead() -> String {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     format!("http://{address}")

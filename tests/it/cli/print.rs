@@ -193,7 +193,7 @@ fn a_signal_closes_the_turn_and_what_was_done_is_kept() {
     }
 }
 
-/// A signal is worse than a kill for nobody: the turn goes on from where it was. So does one that failed.
+/// A signal has no worse effect than a kill: the turn resumes where it was. So does one that failed.
 #[test]
 fn a_turn_that_was_ended_or_failed_can_be_resumed() {
     let service = Service::new("reply\n  text Half an\n  thinking Hm\n  hang\nreply\n  text Whole.");

@@ -108,7 +108,7 @@ fn what_is_printed_is_what_is_sent() {
     }
 }
 
-/// Small models get fewer parts, words against their habits and settings that suit them; the user's own come first.
+/// Small models get fewer parts, instructions against their tendencies and suitable settings; the user's own come first.
 #[test]
 fn a_model_gets_the_prompt_and_the_settings_that_suit_it() {
     let full = "identity inquiry multi_turn response_style approval fact_verify tool_output character style";
@@ -223,7 +223,7 @@ fn files_that_cannot_be_used_are_said() {
         "co: There is no personality `parrot`, so finch is used; there are finch, jeff, friendly, terse, inquisitive.\n"
     );
     assert!(json["system"].as_str().unwrap().starts_with("I am finch."), "{json}");
-    // A pipe in the place of a text waits for nobody.
+    // A pipe in the place of a text is not read.
     let co = Co::new().file(".config/co/knowledge/x", "");
     let pipe = co.home().join(".config/co/knowledge/context.md");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());

@@ -199,7 +199,7 @@ fn no_general_key_follows_a_service_that_was_moved() {
     }
 }
 
-/// A pipe in place of rules waits for nobody.
+/// A pipe in place of rules is not read.
 #[test]
 fn rules_are_checked_where_a_pipe_stands_in_their_place() {
     let co = Co::new();

@@ -1,7 +1,7 @@
 //! `kill -9` of the real program at named points, and what must hold when its session is opened again.
 //!
 //! A point is data: what the model says, what is done, and the record, request or file that must be seen before the kill.
-//! One check plays it: the real binary in a real terminal, a model service on loopback that stands at a gate, and a
+//! One check plays it: the real binary in a real terminal, a model service on loopback that waits at a gate, and a
 //! second connection to the database to look at. Whatever the point says, the check itself sees to it that
 //! - the process was alive when it was killed,
 //! - the records before the kill are the first of those after it,
@@ -75,7 +75,7 @@ fn check(all: &[Point]) {
             scope.spawn(|| {
                 while let Some(point) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| Stage::new(point).play())) {
-                        let told = format!("{}: {}", point.name, words(panic.as_ref()));
+                        let told = format!("{}: {}", point.name, panic_text(panic.as_ref()));
                         failed.lock().unwrap_or_else(PoisonError::into_inner).push(told);
                     }
                 }
@@ -86,7 +86,7 @@ fn check(all: &[Point]) {
     assert!(failed.is_empty(), "{} of {} points:\n\n{}", failed.len(), all.len(), failed.join("\n\n"));
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let owned = panic.downcast_ref::<String>().map(String::as_str);
     owned.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked without words")
 }

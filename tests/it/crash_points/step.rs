@@ -38,7 +38,7 @@ pub enum Step {
     File(&'static str),
 
     // --- deciding
-    /// Written to the store by another process; the owner hears of it.
+    /// Written to the store by another process; the owner is notified.
     Decide(&'static str, Answer),
     /// With `co approvals yes`.
     Approve(&'static str),

@@ -4,7 +4,7 @@
 use kit::replay::server::{Delivery, ServerAnswer};
 use serde_json::json;
 
-use super::kit::{body, each, heard, recording, replies, run, serve};
+use super::kit::{body, each, recording, replies, run, sent_lines, serve};
 use super::terminal_state::is_harmless;
 use crate::co::{Co, Service, Wire};
 
@@ -251,8 +251,8 @@ fn answers_that_are_wrong_end_well() {
         service.server.push(replies("reply\n  text Later.\n").remove(0));
         let next = run(&co, &["-c", "-p", "next"]);
         assert_eq!((next.code, next.out.as_str()), (Some(0), "Later.\n"), "{next:?}");
-        let heard = heard(&service, service.server.requests().len());
-        assert!(heard[0].starts_with("user the prompt"), "{heard:#?}");
+        let sent = sent_lines(&service, service.server.requests().len());
+        assert!(sent[0].starts_with("user the prompt"), "{sent:#?}");
         service.is_content();
     });
 }
@@ -278,7 +278,7 @@ fn files_that_are_no_text_are_told() {
         .file("work/image.bin", b"\x89PNG\r\n\x1a\n\0\0\0\xff");
     let ran = run(&co, &["-p", "read"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Done.\n"), "{ran:?}");
-    let told = heard(&service, 2);
+    let told = sent_lines(&service, 2);
     let returns: Vec<&String> = told.iter().filter(|line| line.starts_with("return ")).collect();
     assert!(returns[1].contains("is not text"), "{returns:#?}");
     assert_eq!(returns.len(), 3, "{told:#?}");
@@ -295,5 +295,5 @@ fn a_turn_at_its_limit_can_be_gone_on_with_as_it_says() {
     assert!(ran.err.ends_with("    the conversation is saved: co -c\n"), "{ran:?}");
     let next = run(&co, &["-c", "-p", "go on"]);
     assert_eq!((next.code, next.out.as_str()), (Some(0), "More.\n"), "{next:?}");
-    assert_eq!(heard(&service, 2), ["user go", "assistant Half", "user go on"]);
+    assert_eq!(sent_lines(&service, 2), ["user go", "assistant Half", "user go on"]);
 }

@@ -1,7 +1,7 @@
 //! Places that fail: data folders, databases, sessions of others, a workspace that goes away. Each ends with words that
 //! say what to do, and nothing that was there is touched.
 
-use super::kit::{USUAL, approve, each, heard, on_terminal, replies, run, run_through, say, serve};
+use super::kit::{USUAL, approve, each, on_terminal, replies, run, run_through, say, sent_lines, serve};
 use crate::co::{Co, Service, Wire};
 use crate::skip::skipped;
 use crate::tui::terminal::{Launch, Terminal};
@@ -247,7 +247,7 @@ fn a_workspace_that_gets_full_keeps_its_files() {
         (Some(0), "Done.\n./a.txt\n./b.txt\n./half\nold\nb\n"),
         "{ran:?}"
     );
-    let last = heard(&service, calls.len() + 1);
+    let last = sent_lines(&service, calls.len() + 1);
     let returns: Vec<&String> = last.iter().filter(|line| line.starts_with("return ")).collect();
     assert_eq!(returns.len(), calls.len(), "{last:?}");
     for told in &returns[2..] {

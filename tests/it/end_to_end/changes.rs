@@ -2,7 +2,7 @@
 //! checker finds nothing wrong with any request, what only the service understands goes back to its own model and to
 //! nobody else, and all that was said and done stays.
 
-use super::kit::{each, heard, on_terminal, run, say};
+use super::kit::{each, on_terminal, run, say, sent_lines};
 use crate::co::{Co, Service};
 
 /// A model of each wire, and the opaque data that it signs with.
@@ -80,7 +80,7 @@ fn the_model_changes_through_all_wires_and_back() {
                     );
                 }
                 assert_eq!(
-                    heard(&service, request),
+                    sent_lines(&service, request),
                     told[..told.len().min(upto(request))],
                     "request {request}"
                 );
@@ -95,7 +95,7 @@ fn goes_nowhere(model: &str) -> bool {
     model.starts_with("ollama/")
 }
 
-/// Lines of a whole turn, in the words of [`heard`].
+/// Lines of a whole turn, in the words of [`sent_lines`].
 const LINES: usize = 7;
 
 /// How many lines were said before a request.

@@ -1,4 +1,4 @@
-//! The contract with whoever sits at the keys: what runs stops when told to, at once and wholly; a window may change
+//! The contract with the user: what runs stops on request, at once and completely; a window may change
 //! its size at any time; no letter that is typed gets lost.
 
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use memchr::memmem;
 use rustix::process::Signal;
 
 use super::kit::{
-    LARGE, USUAL, approve, each, focus_card, heard, logged, on_terminal, press_until, run, say,
+    LARGE, USUAL, approve, each, focus_card, logged, on_terminal, press_until, run, say, sent_lines,
 };
 use super::terminal_state::{Tty, is_harmless, is_restored};
 use crate::co::{Co, Service, Wire};
@@ -174,10 +174,10 @@ fn keeps(moment: &Moment, co: Co) {
     let co = co.with(&next, Wire::Anthropic);
     let ran = run(&co, &["-c", "-p", "go on"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I see.\n"), "{ran:?}");
-    let heard = heard(&next, 1);
-    let fits = heard.len() == moment.kept.len()
-        && heard.iter().zip(moment.kept).all(|(line, kept)| line.starts_with(kept));
-    assert!(fits && heard.last().is_some_and(|line| line.ends_with("go on")), "{heard:#?}");
+    let sent = sent_lines(&next, 1);
+    let fits = sent.len() == moment.kept.len()
+        && sent.iter().zip(moment.kept).all(|(line, kept)| line.starts_with(kept));
+    assert!(fits && sent.last().is_some_and(|line| line.ends_with("go on")), "{sent:#?}");
     next.is_content();
     is_quiet(&co, &[]);
 }
@@ -351,7 +351,11 @@ fn no_letter_is_lost_while_a_reply_streams() {
     logged(&service, "sent 1");
     screen.keys("<ret>");
     screen.wait_for("I have read it.");
-    assert!(heard(&service, 2).last().unwrap().ends_with(&typed), "{:?}", heard(&service, 2).last());
+    assert!(
+        sent_lines(&service, 2).last().unwrap().ends_with(&typed),
+        "{:?}",
+        sent_lines(&service, 2).last()
+    );
 }
 
 /// Letters in words, all of which a card knows as keys too.

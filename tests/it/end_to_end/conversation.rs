@@ -1,7 +1,7 @@
 //! A conversation in each wire format: parallel calls, an edited approval, a denial with a reason, an interrupt in
 //! mid-stream, and a request that another process approves after the first was killed.
 
-use super::kit::{each, heard, logged, on_terminal, press_until, run};
+use super::kit::{each, logged, on_terminal, press_until, run, sent_lines};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::Terminal;
 
@@ -33,7 +33,7 @@ enum ProcessState {
     Asking,
     /// The person put it off, and the turn ended.
     Postponed,
-    /// Not at all: it goes on by itself once somebody else has decided.
+    /// Not at all: it continues by itself once another process has decided.
     Alive,
 }
 
@@ -76,7 +76,7 @@ fn parallel_calls(first: &mut Terminal, co: &Co, service: &Service) {
     first.wait_for("Then I leave the other file alone.");
     assert_eq!(co.read("plan.txt").as_deref(), Some("one\ntwo"));
     assert_eq!(co.read("other.txt"), None);
-    let text = heard(service, 2);
+    let text = sent_lines(service, 2);
     let told = "[The user changed this call before approving it. What really ran: \
                 write_file {\"path\":\"plan.txt\",\"content\":\"one\\ntwo\"}]\ncreated plan.txt: 2 lines, 7 bytes";
     let expected = [
@@ -115,7 +115,7 @@ fn interrupt(first: &mut Terminal, service: &Service) {
 fn deferral(mut first: Terminal, co: &Co, service: &Service, left: ProcessState) {
     first.keys("go on<ret>");
     first.wait_for("to later.txt (new file)");
-    let text = heard(service, 4);
+    let text = sent_lines(service, 4);
     let expected = [
         "user count",
         "assistant Counting: one two",
@@ -153,7 +153,7 @@ fn deferral(mut first: Terminal, co: &Co, service: &Service, left: ProcessState)
         ProcessState::Alive => drop(first.wait_for("It is written now.")),
     }
     assert_eq!(co.read("later.txt").as_deref(), Some("late"));
-    let text = heard(service, 5);
+    let text = sent_lines(service, 5);
     assert_eq!(text.last().unwrap(), "return created later.txt: 1 line, 4 bytes");
     assert_eq!(co.waiting(), Vec::<String>::new());
     let again = run(co, &["approvals", "no", &waiting[0]]);

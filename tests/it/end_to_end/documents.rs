@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::kit::{each, heard, replies, run, serve};
+use super::kit::{each, replies, run, sent_lines, serve};
 use crate::co::{Co, Wire};
 use crate::skip::skipped;
 
@@ -52,7 +52,7 @@ fn the_text_of_a_real_document_is_read() {
             .with(&service, Wire::Anthropic);
         let ran = run(&co, &["-p", "read them"]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        let told = heard(&service, 3);
+        let told = sent_lines(&service, 3);
         let returns: Vec<&String> = told.iter().filter(|line| line.starts_with("return ")).collect();
         for text in ["[page 1]", "Hello one", "[page 2]", "Second page", "[the text of a PDF document; "] {
             assert!(returns[0].contains(text), "{text}: {told:?}");

@@ -1,6 +1,6 @@
 //! What a person changed in a card is what runs, and what the model is told: an edited field, a hunk left out.
 
-use super::kit::{heard, on_terminal, press_until};
+use super::kit::{on_terminal, press_until, sent_lines};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::Terminal;
 
@@ -45,7 +45,7 @@ fn what_was_changed_is_what_runs() {
     screen.wait_for("All done.");
     assert_eq!(co.read("b.txt").as_deref(), Some("gamma\ndelta"));
 
-    let told = heard(&service, 5).join("\n");
+    let told = sent_lines(&service, 5).join("\n");
     let changed = "[The user changed this call before approving it. What really ran: ";
     for ran in [
         r#"edit_file {"path":"a.txt","old":"1\n2\n3\n4\n5\n6\n7\n8\n9\n","new":"1\n2\n3\n4\n5\n6\n7\n8\nnine\n"}"#,

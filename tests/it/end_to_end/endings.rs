@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, test_kil
 
 use serde_json::json;
 
-use super::kit::{USUAL, approve, each, ended, heard, logged, on_terminal, run, say};
+use super::kit::{USUAL, approve, each, ended, logged, on_terminal, run, say, sent_lines};
 use super::terminal_state::{Tty, is_harmless, is_restored};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::{PATIENCE, Terminal};
@@ -58,9 +58,9 @@ fn a_large_paste_is_one_thing() {
     screen.wait_for("[pasted ");
     screen.keys("<ret>");
     screen.wait_for("I have read it.");
-    let heard = heard(&service, 1);
-    assert_eq!(heard[0].len(), "user look: ".len() + text.trim_end().len());
-    assert!(heard[0].ends_with(text.trim_end()));
+    let sent = sent_lines(&service, 1);
+    assert_eq!(sent[0].len(), "user look: ".len() + text.trim_end().len());
+    assert!(sent[0].ends_with(text.trim_end()));
     is_harmless("the terminal", &screen.raw());
 }
 
@@ -204,8 +204,8 @@ fn told_to_end_it_saves_and_leaves_no_orphan() {
         assert!(left.contains("co: session \"start it\" saved"), "{left}");
         let next = run(&co, &["-c", "-p", "go on"]);
         assert_eq!(next.code, Some(0), "{next:?}");
-        let heard = heard(&service, 2);
-        assert!(heard.iter().any(|line| line.starts_with("return [interrupted]")), "{heard:#?}");
+        let sent = sent_lines(&service, 2);
+        assert!(sent.iter().any(|line| line.starts_with("return [interrupted]")), "{sent:#?}");
         service.is_content();
     });
 }
@@ -216,7 +216,7 @@ fn named_pid(screen: &str, word: &str) -> Option<Pid> {
     Pid::from_raw(found.parse().ok()?)
 }
 
-/// The process is gone, or is a corpse that nobody has buried yet.
+/// The process is gone, or is a zombie that was not reaped yet.
 #[track_caller]
 fn is_gone(pid: Pid) {
     let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
@@ -236,7 +236,11 @@ fn a_closed_window_ends_it() {
     logged(&service, "gone 1");
     let next = run(&co, &["-c", "-p", "go on"]);
     assert_eq!((next.code, next.out.as_str()), (Some(0), "I see.\n"), "{next:?}");
-    assert!(heard(&service, 2).iter().any(|line| line == "assistant Working."), "{:#?}", heard(&service, 2));
+    assert!(
+        sent_lines(&service, 2).iter().any(|line| line == "assistant Working."),
+        "{:#?}",
+        sent_lines(&service, 2)
+    );
     service.is_content();
 }
 

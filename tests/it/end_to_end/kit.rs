@@ -8,7 +8,7 @@ use kit::replay::parse_replies;
 use kit::replay::server::{Delivery, Plan, Recording, ReplayServer, ServerAnswer};
 use rustix::process::{Pid, Signal, kill_process};
 
-pub use super::heard::heard;
+pub use super::sent_lines::sent_lines;
 use crate::co::{Co, RunOutput, Service};
 use crate::tui::terminal::{Launch, PATIENCE, Terminal};
 

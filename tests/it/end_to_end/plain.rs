@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::hostile::{person, script};
-use super::kit::{LARGE, each, ended, heard, logged, on_terminal, run_through};
+use super::kit::{LARGE, each, ended, logged, on_terminal, run_through, sent_lines};
 use super::terminal_state::{Tty, is_harmless};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::Terminal;
@@ -102,7 +102,7 @@ fn a_conversation_on_a_terminal() {
         screen.wait_for("All is settled.");
         assert_eq!(co.read("plan.txt").as_deref(), Some("one\ntwo"));
         assert_eq!(co.read("other.txt"), None);
-        assert!(heard(&service, 3).iter().any(|line| line.contains("not that one")));
+        assert!(sent_lines(&service, 3).iter().any(|line| line.contains("not that one")));
         screen.wait_until("a prompt", |screen| screen.ends_with("You:"));
         screen.keys("count<ret>");
         logged(&service, "gate counting");
@@ -203,7 +203,11 @@ fn lines_of_a_pipe_do_not_answer_what_they_cannot_know() {
     let waiting = co.waiting();
     assert_eq!((ran.code, waiting.len(), co.read("a.txt")), (Some(0), 1, None), "{ran:?}");
     assert_eq!(service.server.requests().len(), 2, "{ran:?}");
-    assert!(heard(&service, 2).iter().any(|line| line == "user and more"), "{:#?}", heard(&service, 2));
+    assert!(
+        sent_lines(&service, 2).iter().any(|line| line == "user and more"),
+        "{:#?}",
+        sent_lines(&service, 2)
+    );
     insta::assert_snapshot!("plain_pipe", ran.out);
     assert_eq!(ran.err, "");
     is_plain(ran.out.as_bytes());

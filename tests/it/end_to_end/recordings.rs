@@ -7,7 +7,7 @@ use kit::replay::server::{Delivery, Recording, ServerAnswer};
 use memchr::memmem;
 use serde_json::{Value, json};
 
-use super::kit::{each, heard, logged, on_terminal, replies, run, serve};
+use super::kit::{each, logged, on_terminal, replies, run, sent_lines, serve};
 use crate::co::{Co, Service, Wire};
 use crate::provider::recordings_gemini;
 use crate::skip::skipped;
@@ -130,7 +130,7 @@ fn ends_as_recorded(case: &Case) {
         }
         "tool_use" => {
             assert_eq!((ended, requests, text), ((0, "completed"), 2, "That is all."), "{told:#}");
-            calls_are_unknown(&expected, &told, &heard(&service, 2));
+            calls_are_unknown(&expected, &told, &sent_lines(&service, 2));
         }
         other => panic!("no case is written down for {other}"),
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::kit::{LARGE, USUAL, each, heard, on_terminal, press_until};
+use super::kit::{LARGE, USUAL, each, on_terminal, press_until, sent_lines};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::Terminal;
 
@@ -64,7 +64,7 @@ fn decide(size: (u16, u16), wire: Wire) {
     screen.wait_for("Two of three are written.");
     let (one, two, three) = (co.read("one.txt"), co.read("two.txt"), co.read("three.txt"));
     assert_eq!((one.as_deref(), two, three.as_deref()), (Some("1"), None, Some("3")));
-    let text = heard(&service, 2);
+    let text = sent_lines(&service, 2);
     let expected = [
         "return created one.txt: 1 line, 1 bytes",
         "return [denied] The user said no, it did not run. Reason: not that one",

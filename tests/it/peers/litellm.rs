@@ -1,4 +1,4 @@
-//! LiteLLM's proxy as a translator: it hears us in three wires and asks our own replay server in a fourth.
+//! LiteLLM's proxy as a translator: it accepts three wires and asks our own replay server in a fourth.
 
 use std::net::TcpListener;
 use std::path::PathBuf;

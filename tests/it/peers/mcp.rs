@@ -20,7 +20,7 @@ use co::provider::openai_chat::{OpenAiChat, Quirks};
 use co::provider::openai_responses::OpenAiResponses;
 use co::provider::{ModelRequest, ToolSchema, WireCodec};
 use co::sandbox::subprocess::Subprocess;
-use co::tool::mcp::{ServerPlace, ServerState, Servers};
+use co::tool::mcp::{ServerEnvironment, ServerState, Servers};
 use co::tool::{Registry, Tool, ToolContext, ToolError, ToolOutput, Toolset};
 use kit::replay::checker::Checker;
 use serde_json::{Value, json};
@@ -31,9 +31,9 @@ use crate::skip::skipped;
 /// A server, and a call of it.
 struct Peer {
     name: &'static str,
-    how: fn(&Place) -> ServerTransport,
+    how: fn(&PeerServers) -> ServerTransport,
     tool: &'static str,
-    args: fn(&Place) -> Value,
+    args: fn(&PeerServers) -> Value,
     answer: &'static str,
 }
 
@@ -104,7 +104,7 @@ const OTHERS: [Peer; 6] = [
 ];
 
 /// Where the servers are installed and run.
-struct Place {
+struct PeerServers {
     peers: PathBuf,
     folder: tempfile::TempDir,
     /// Of the server in the network.
@@ -112,14 +112,14 @@ struct Place {
     network: Child,
 }
 
-impl Drop for Place {
+impl Drop for PeerServers {
     fn drop(&mut self) {
         let _ = self.network.kill();
         let _ = self.network.wait();
     }
 }
 
-impl Place {
+impl PeerServers {
     fn new(peers: PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("poem.txt"), "the quince\n").unwrap();
@@ -170,7 +170,7 @@ impl Place {
 }
 
 /// Lists a server's tools, calls one, cancels a call, and calls again.
-async fn works(peer: &Peer, place: &Place) {
+async fn works(peer: &Peer, place: &PeerServers) {
     let settings = ServerSettings {
         how: (peer.how)(place),
         timeout: Duration::from_mins(1),
@@ -182,7 +182,7 @@ async fn works(peer: &Peer, place: &Place) {
         tools: Vec::new(),
         scope: ServerScope::User,
     };
-    let of_servers = ServerPlace {
+    let of_servers = ServerEnvironment {
         workspace: place.folder.path().to_owned(),
         child_env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
         variables: BTreeMap::new(),
@@ -197,7 +197,7 @@ async fn works(peer: &Peer, place: &Place) {
     let servers = Servers::new(&[(peer.name.to_owned(), settings)].into(), of_servers, registry.clone());
     servers.connect(None);
     let state = servers.settled(peer.name).await.unwrap();
-    let ServerState::Ready(facts) = state else { panic!("{}: {}", peer.name, state.words()) };
+    let ServerState::Ready(facts) = state else { panic!("{}: {}", peer.name, state.line()) };
     assert_eq!(facts.left_out, Vec::<String>::new(), "{}", peer.name);
     fits_all_wires(peer.name, &registry);
     let name = ToolName::new(format!("x_{}", peer.tool));
@@ -214,7 +214,7 @@ async fn works(peer: &Peer, place: &Place) {
 async fn run(
     tool: &dyn Tool,
     args: &Value,
-    place: &Place,
+    place: &PeerServers,
     cancel: &CancellationToken,
 ) -> Result<ToolOutput, ToolError> {
     let (progress, _none) = tokio::sync::mpsc::channel(8);
@@ -297,7 +297,7 @@ fn installed(variable: &str, what: &str) -> Option<PathBuf> {
 #[tokio::test]
 async fn everything_works_over_both_transports() {
     let Some(peers) = installed("CO_TEST_MCP", "the server `everything` (run scripts/peers)") else { return };
-    let place = Place::new(peers);
+    let place = PeerServers::new(peers);
     for peer in &EVERYTHING {
         works(peer, &place).await;
     }
@@ -308,7 +308,7 @@ async fn all_reference_servers_work() {
     let Some(peers) = installed("CO_TEST_MCP_ALL", "six reference servers (run scripts/peers mcp)") else {
         return;
     };
-    let place = Place::new(peers);
+    let place = PeerServers::new(peers);
     for peer in &OTHERS {
         works(peer, &place).await;
     }

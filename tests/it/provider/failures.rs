@@ -16,7 +16,7 @@ use co::agent::context::ViewSettings;
 use co::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, TraceSettings};
 use co::agent::port::Event;
 use co::agent::prompt::{DEFAULT_PERSONALITY, PromptBook};
-use co::approval::{Decider, Place, Policy};
+use co::approval::{Decider, Policy, Workspace};
 use co::history::{Limits, Record, TurnEnd};
 use co::message::{Message, StopKind, StopReason, Usage, UserPart};
 use co::provider::anthropic::Anthropic;
@@ -128,7 +128,7 @@ enum Phase {
 impl Phase {
     const ALL: [Self; 3] = [Self::BeforeHeaders, Self::AfterText, Self::InACall];
 
-    fn words(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Self::BeforeHeaders => "before headers",
             Self::AfterText => "after text",
@@ -190,7 +190,7 @@ impl Failure {
         Self::Garbage,
     ];
 
-    fn words(self) -> String {
+    fn label(self) -> String {
         match self {
             Self::Said(status, code, words) => format!("{status} {code}: {words}"),
             Self::Refused => "nobody listens".to_owned(),
@@ -375,7 +375,7 @@ pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<Fa
         entered: Arc::new(()),
         policy: watch::channel(policy).1,
         isolation: Isolation::NONE,
-        place: Place { folder: "/w".into(), ..Place::default() },
+        place: Workspace { folder: "/w".into(), ..Workspace::default() },
         expiry: None,
         limits: Limits { requests: Some(25), tokens: None },
         summarizer: None,
@@ -399,7 +399,7 @@ fn lines(alone: &Outcome, with_fallback: &Outcome) -> String {
         writeln!(text, "    meanwhile {line}").unwrap();
     }
     let told = match &alone.end {
-        TurnEnd::Failed { error } => format!("{}. {}", error.told(), error.advice()),
+        TurnEnd::Failed { error } => format!("{}. {}", error.describe(), error.advice()),
         other => format!("{other:?}"),
     };
     writeln!(text, "    at last   {told}").unwrap();
@@ -435,7 +435,7 @@ fn meanwhile(outcome: &Outcome) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for event in &outcome.events {
         let line = match event {
-            Event::Retry { class, message, attempt: 1, .. } => format!("{}: {message}", class.words()),
+            Event::Retry { class, message, attempt: 1, .. } => format!("{}: {message}", class.label()),
             Event::PartialReset => "what was shown of the reply is taken back".to_owned(),
             Event::Prompted { parts } => match parts.last() {
                 Some(UserPart::Note { text, .. }) => format!("the model is told: {text}"),
@@ -506,7 +506,7 @@ fn every_failure_ends_as_written() {
     let store = paused.block_on(Store::open(options)).unwrap();
     let mut text = HEAD.to_owned();
     for failure in Failure::ALL {
-        writeln!(text, "\n{}", failure.words()).unwrap();
+        writeln!(text, "\n{}", failure.label()).unwrap();
         let mut outcomes: Vec<(String, BTreeMap<Phase, Vec<&str>>)> = Vec::new();
         for phase in Phase::ALL.into_iter().filter(|phase| failure.happens(*phase)) {
             for wire in &WIRES {
@@ -539,8 +539,8 @@ fn places(when: BTreeMap<Phase, Vec<&str>>) -> String {
     let mut places: Vec<(String, Vec<&str>)> = Vec::new();
     for (phase, wires) in when {
         match places.last_mut().filter(|(_, known)| *known == wires) {
-            Some((phases, _)) => write!(phases, ", {}", phase.words()).unwrap(),
-            None => places.push((phase.words().to_owned(), wires)),
+            Some((phases, _)) => write!(phases, ", {}", phase.label()).unwrap(),
+            None => places.push((phase.label().to_owned(), wires)),
         }
     }
     let words = |(phases, wires): (String, Vec<&str>)| {

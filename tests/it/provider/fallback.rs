@@ -74,7 +74,7 @@ async fn a_model_that_was_given_up_gets_one_try_for_five_minutes() {
     assert_eq!(turn(&mut session, &env, &client, &asked).await, usual);
 }
 
-/// Whoever chooses a model while another stands in gets the one that was chosen.
+/// A user who chooses a model during a failover gets the chosen model.
 #[tokio::test(start_paused = true)]
 async fn a_switch_ends_the_standing_in() {
     let asked = RequestLog::default();
@@ -105,7 +105,7 @@ async fn a_spoilt_reply_is_asked_for_once_more() {
     }
 }
 
-/// A fallback that is the chosen model itself stands behind nobody.
+/// A fallback that is the chosen model itself has no effect.
 #[tokio::test(start_paused = true)]
 async fn nobody_stands_in_for_itself() {
     let asked = RequestLog::default();

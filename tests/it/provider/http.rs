@@ -343,7 +343,7 @@ async fn a_silent_server_is_given_up() {
     }
 }
 
-/// What a service told of a reply that breaks off is heard before its failure.
+/// The events of a reply that breaks off are delivered before its failure.
 #[tokio::test]
 async fn usage_is_told_before_a_failure() {
     for end in ["cut", "error 529 overloaded_error busy"] {
@@ -474,7 +474,7 @@ fn direct<C: WireCodec>(codec: &C, status: u16, bytes: &[u8]) -> Result<Assemble
     Ok(reply)
 }
 
-/// What the server cut in silence is said before the end, as a notice beside the reply.
+/// A silent truncation by the server is reported before the end, as a notice.
 #[tokio::test]
 async fn a_silent_cut_is_noticed() {
     let server = scripted("reply\n text a\n usage 1000 5").await;

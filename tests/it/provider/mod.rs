@@ -1,5 +1,6 @@
 //! Codecs, HTTP and failures against fixtures, recordings and a scripted server.
 
+pub mod error_bodies;
 pub mod failures;
 pub mod fallback;
 pub mod foreign_opaque;
@@ -17,4 +18,3 @@ pub mod recordings_responses;
 pub mod round_trips;
 pub mod wire_fixtures;
 pub mod wire_prefix;
-pub mod words;

@@ -81,7 +81,7 @@ fn exchange() -> impl Strategy<Value = Exchange> {
 
 /// The messages of all exchanges; calls get ids of their own, and each its return.
 fn messages(exchanges: Vec<Exchange>) -> Vec<Message> {
-    // Every service wants to hear the user first.
+    // Every service requires a user's message first.
     let mut messages = vec![Message::user("hi")];
     for (number, exchange) in exchanges.into_iter().enumerate() {
         messages.push(Message::User { parts: exchange.said });

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub struct AssembledReply {
     pub model: Option<String>,
     pub parts: Vec<Part>,
-    /// What the provider said beside its reply.
+    /// The notices of the provider.
     pub notices: Vec<String>,
     pub finished: Option<(StopReason, Usage)>,
     pub error: Option<ProviderError>,

@@ -99,7 +99,7 @@ fn slow_hooks_hold_nothing_else_up() {
     });
 }
 
-/// A hook that waits at a named pipe until the test has heard of it, and then for ever.
+/// A hook that waits at a named pipe until the test has received its start, and then for ever.
 fn waiting(co: &Co) -> (String, std::path::PathBuf) {
     let pipe = co.home().join("up");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());

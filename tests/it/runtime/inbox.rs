@@ -1,4 +1,4 @@
-//! What waits in all sessions, as the owner of an interactive one tells and decides it; modes; sessions that go on beside.
+//! The inbox of all sessions: its contents and decisions; modes; sessions in the background.
 
 use co::agent::port::{Event, Op};
 use co::approval::{Approval, AutoApprove, Decider, RequestId};
@@ -35,7 +35,7 @@ impl Client {
         request
     }
 
-    pub async fn words(&mut self, about: &str) -> String {
+    pub async fn notice(&mut self, about: &str) -> String {
         self.until("words", |update| match update {
             Update::Message(ServerMessage::Local { title, text, .. }) if title == about => Some(text.clone()),
             Update::Event(_) | Update::Message(_) => None,
@@ -76,7 +76,7 @@ fn requests_of_two_sessions_are_decided_from_one() {
         let lines = client.inbox().await;
         assert_eq!(
             shown(&lines),
-            [("write a", Holder::Nobody, "write_file"), ("write b", Holder::Here, "write_file")]
+            [("write a", Holder::NoProcess, "write_file"), ("write b", Holder::Here, "write_file")]
         );
         let whole = client.request(&first.0).await.unwrap();
         assert_eq!((whole.request.args["path"].as_str(), &whole.session), (Some("a.txt"), &lines[0].session));
@@ -90,12 +90,12 @@ fn requests_of_two_sessions_are_decided_from_one() {
         assert_eq!(approved, [RequestState::Approved], "until its session is resumed");
 
         client.ask(ClientRequest::ResumeNow { session: lines[0].session.clone() }).await;
-        assert_eq!(client.words("resume").await, "“write a” continues in the background.");
-        assert_eq!(client.words("resume").await, "“write a” continued and is done.");
+        assert_eq!(client.notice("resume").await, "“write a” continues in the background.");
+        assert_eq!(client.notice("resume").await, "“write a” continued and is done.");
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
         // Decided already: told in one line.
         client.all(&[&first, &second], Approval::Deny { reason: None }).await;
-        assert_eq!(client.words("approvals").await, "2 of 2 were not recorded: already decided elsewhere.");
+        assert_eq!(client.notice("approvals").await, "2 of 2 were not recorded: already decided elsewhere.");
         client.close().await;
     });
 }
@@ -140,12 +140,12 @@ fn a_mode_holds_at_once_and_is_shown_while_a_turn_runs() {
         assert_eq!(client.header(|_| true).await.mode, Mode::Ask);
         client.line("/mode").await;
         assert!(
-            client.words("mode").await.starts_with("The mode is `ask`: reads run; changes and commands ask")
+            client.notice("mode").await.starts_with("The mode is `ask`: reads run; changes and commands ask")
         );
         client.line("/mode plan").await;
         client.header(|header| header.mode == Mode::Plan).await;
         client.line("/mode nonsense").await;
-        assert!(client.words("mode").await.contains("Nothing was changed."));
+        assert!(client.notice("mode").await.contains("Nothing was changed."));
         client.line("hello").await;
         client
             .until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
@@ -173,7 +173,7 @@ fn a_mode_is_set_when_the_program_starts() {
     let co = co.env("CO_MODE", "").file("work/.co/config.toml", "mode = 'auto'\n").trusting();
     run(&service, async {
         let mut client = open(&co, SessionTarget::New);
-        let told = client.words("settings").await;
+        let told = client.notice("settings").await;
         assert!(told.contains("a project's file may not set it to `auto`"), "{told}");
         client.close().await;
     });
@@ -185,7 +185,7 @@ fn a_mode_is_set_when_the_program_starts() {
     });
 }
 
-/// A session that goes on beside: it outlives a change of the session at hand, is listed as going on, cannot be opened
+/// A session in the background: it outlives a change of the session at hand, is listed as going on, cannot be opened
 /// or resumed twice meanwhile, and is ended and saved when the front end closes.
 #[test]
 fn a_session_beside_is_ended_and_saved() {
@@ -202,29 +202,29 @@ fn a_session_beside_is_ended_and_saved() {
         let at_hand = client.header(|_| true).await.session;
         let lines = client.inbox().await;
         client.ask(ClientRequest::ResumeNow { session: at_hand }).await;
-        assert!(client.words("resume").await.contains("the current session"));
+        assert!(client.notice("resume").await.contains("the current session"));
         client.ask(ClientRequest::ResumeNow { session: SessionId("nobody".to_owned()) }).await;
-        assert!(client.words("resume").await.contains("session"), "{:?}", client.seen.last());
+        assert!(client.notice("resume").await.contains("session"), "{:?}", client.seen.last());
         client.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert!(client.words("resume").await.contains("in the background"));
-        assert!(client.words("resume").await.contains("waiting"), "nothing is decided yet");
+        assert!(client.notice("resume").await.contains("in the background"));
+        assert!(client.notice("resume").await.contains("waiting"), "nothing is decided yet");
 
         let ids: Vec<&RequestId> = lines.iter().map(|line| &line.id).collect();
         assert!(ids.contains(&&first));
         client.all(&ids, Approval::yes()).await;
         client.elsewhere(0).await;
         client.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert!(client.words("resume").await.contains("in the background"));
+        assert!(client.notice("resume").await.contains("in the background"));
         client.ask(ClientRequest::ResumeNow { session: session.clone() }).await;
-        assert_eq!(client.words("resume").await, "This session is already running.");
+        assert_eq!(client.notice("resume").await, "This session is already running.");
         client.ask(ClientRequest::Open { session: session.clone() }).await;
-        assert!(client.words("resume").await.contains("running in the background"));
+        assert!(client.notice("resume").await.contains("running in the background"));
         client.close().await;
 
         // It is free again, and nobody has to look what became of it.
         let mut client = open(&co, SessionTarget::Resume(session.0.clone()));
         assert_eq!(client.header(|_| true).await.read_only, None);
-        let left = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { title, .. }) if title == "left behind");
+        let left = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { title, .. }) if title == "interrupted work");
         assert!(!client.seen.iter().any(left), "{:?}", client.seen);
         client.close().await;
     });

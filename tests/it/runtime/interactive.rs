@@ -61,7 +61,7 @@ pub fn open(co: &Co, target: SessionTarget) -> Client {
 fn open_with(co: &Co, target: SessionTarget, models: Models) -> Client {
     let world = world(co);
     let loaded = load_settings(&world, Vec::new()).unwrap();
-    let (asks, heard) = mpsc::channel(64);
+    let (asks, requests) = mpsc::channel(64);
     let (updates, received) = co::frontend::channel::updates();
     let run = Interactive {
         store: begin_store(&world, &loaded.settings).unwrap(),
@@ -69,7 +69,7 @@ fn open_with(co: &Co, target: SessionTarget, models: Models) -> Client {
         loaded,
         models: Arc::new(models),
         target,
-        asks: heard,
+        asks: requests,
         updates,
         decider: Decider::Tui,
     };
@@ -495,7 +495,7 @@ fn without_a_sandbox_yolo_covers_commands_after_a_typed_yes() {
     run(&service, async {
         let mut client = open(&co, SessionTarget::New);
         client.line("/yolo").await;
-        assert!(client.words("yolo is on, except for commands").await.contains("`/yolo yes`"));
+        assert!(client.notice("yolo is on, except for commands").await.contains("`/yolo yes`"));
         client.line("one").await;
         let request = client.asked().await;
         client.decide(&request, Approval::Deny { reason: None }).await;

@@ -7,7 +7,7 @@ use co::runtime::SessionTarget;
 use serde_json::json;
 
 use super::interactive::{Client, open, run, with};
-use crate::end_to_end::kit::heard;
+use crate::end_to_end::kit::sent_lines;
 
 const ALLOW: &str = "[[rule]]\neffect = \"allow\"\ntool = \"shell\"\nargs.command = { glob = \"**\" }\n";
 
@@ -44,7 +44,7 @@ fn the_model_starts_reads_writes_and_ends_a_task() {
         assert_eq!(client.reply().await, "Done.");
         client.close().await;
     });
-    let told = heard(&service, 5).join("\n");
+    let told = sent_lines(&service, 5).join("\n");
     for part in [
         "task 1: running\nready",
         "got hello",
@@ -97,7 +97,7 @@ fn what_runs_can_be_moved_to_the_background() {
         assert_eq!(text, "1 task was ended with its session.");
         client.close().await;
     });
-    let told = heard(&service, 2).join("\n");
+    let told = sent_lines(&service, 2).join("\n");
     assert!(told.contains("moved it to the background: it is task 2 now"), "{told}");
     assert!(told.contains("Task 1 (`echo mine; sleep 300`) ended"), "{told}");
     assert!(co.run(&["tasks"]).out.starts_with("Nothing runs in the background"));

@@ -370,10 +370,10 @@ async fn calls_of_the_past_are_told_as_they_ended() {
 #[tokio::test]
 async fn a_note_wakes_everybody() {
     let (_world, here, there, _session) = scene().await;
-    let mut heard = here.wakeups();
-    assert!(heard.changed().now_or_never().is_none());
+    let mut listener = here.change_listener();
+    assert!(listener.changed().now_or_never().is_none());
     there.note(AuditNote::RuleRevoked { rule: "git-reads".to_owned() }).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(10), heard.changed()).await.expect("rules may have changed");
+    tokio::time::timeout(Duration::from_secs(10), listener.changed()).await.expect("rules may have changed");
 }
 
 /// Two processes write at once: one chain, and a head that is its end.

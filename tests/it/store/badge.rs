@@ -219,8 +219,8 @@ impl Scene {
             let history = self.session(at).history();
             let open = history.open_calls().iter().filter(|one| one.returned.is_none());
             let open = open.filter_map(|one| Some((one.known.clone(), one.request.clone()?)));
-            let detached = history.late_calls().iter().map(|one| (one.known.clone(), one.request.clone()));
-            let waiting = open.chain(detached).filter(|(known, _)| *known == RecordedState::Waiting);
+            let late = history.late_calls().iter().map(|one| (one.known.clone(), one.request.clone()));
+            let waiting = open.chain(late).filter(|(known, _)| *known == RecordedState::Waiting);
             known.extend(waiting.map(|(_, request)| request.id));
         }
         known.sort();

@@ -1,4 +1,4 @@
-//! Requests whose time is over, and such as were changed after they were asked: nobody decides them, nothing of them
+//! Requests whose time is over, and requests that were changed after they were asked: they cannot be decided, nothing of them
 //! runs, and their session is told once.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use co::history::{Durability, Record, RecordedState};
 use co::message::{CallId, ReturnStatus};
 use co::session::Session;
 use co::stdx::clock::ManualClock;
-use co::store::{Attachment, DecideOutcome, RequestFilter, RequestState, Store, StoreError};
+use co::store::{CallTiming, DecideOutcome, RequestFilter, RequestState, Store, StoreError};
 use futures::FutureExt as _;
 use jiff::Timestamp;
 
@@ -60,12 +60,12 @@ impl Scene {
         self.there.decide(&id(request), approval, Decider::Cli).await.unwrap()
     }
 
-    /// The rows as `id state`, a trailing `*` for detached ones.
+    /// The rows as `id state`, a trailing `*` for late calls.
     async fn rows(&self) -> Vec<String> {
         let rows = self.there.requests(RequestFilter::Of(self.session.id().clone()), 100).await.unwrap();
-        let words = rows.iter().map(|row| match row.attachment {
-            Attachment::Attached => format!("{} {}", row.id(), row.state),
-            Attachment::Detached => format!("{} {}*", row.id(), row.state),
+        let words = rows.iter().map(|row| match row.timing {
+            CallTiming::InTurn => format!("{} {}", row.id(), row.state),
+            CallTiming::Late => format!("{} {}*", row.id(), row.state),
         });
         words.collect()
     }
@@ -241,15 +241,15 @@ async fn the_next_moment_is_known_and_a_sweep_wakes_everybody() {
     scene.decide("4", Approval::Later).await;
     assert_eq!(scene.there.undecided_rows(10).await.unwrap()[1].expires, Some(at(40)));
     scene.clock.advance(HOUR / 2);
-    let (before, mut heard) = (scene.here.latest_change().await.unwrap(), scene.here.wakeups());
+    let (before, mut listener) = (scene.here.latest_change().await.unwrap(), scene.here.change_listener());
     assert_eq!(scene.there.expire_due().await.unwrap(), 2);
-    tokio::time::timeout(HOUR, heard.changed()).await.expect("the other process hears of it");
+    tokio::time::timeout(HOUR, listener.changed()).await.expect("the other process hears of it");
     let changed = scene.here.changes_since(before).await.unwrap();
     let changed: Vec<_> = changed.iter().map(|row| (row.id().0.as_str(), row.state)).collect();
     assert_eq!(changed, [("3", RequestState::Expired), ("4", RequestState::Expired)]);
     assert_eq!(scene.there.next_expiry().await.unwrap(), Some(at(40)));
     assert_eq!(scene.there.expire_due().await.unwrap(), 0);
-    assert!(heard.changed().now_or_never().is_none(), "nothing was due: nobody is woken");
+    assert!(listener.changed().now_or_never().is_none(), "nothing was due: nobody is woken");
 }
 
 /// The row is not what was asked any more when its decision is to be taken up.

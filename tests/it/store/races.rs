@@ -30,7 +30,7 @@ enum OwnerStep {
     Finish,
     Interrupt,
     /// A new prompt came first: the call goes on without its turn.
-    Detach,
+    MakeLate,
     /// Asks with an end to the time for an answer.
     AskShortly,
 }
@@ -38,7 +38,7 @@ enum OwnerStep {
 /// What happens to both of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExpiryStep {
-    /// The time for an answer is over, and nobody has noticed.
+    /// The time for an answer is over, and no process has recorded it.
     Pass,
     /// The other process notices.
     Sweep,
@@ -207,7 +207,7 @@ impl Scene {
                     self.commit(finished("a", ReturnStatus::Interrupted), Durability::Written).await;
                 }
             }
-            OwnerStep::Detach => {
+            OwnerStep::MakeLate => {
                 let waits = matches!(self.known(), Some(RecordedState::Waiting | RecordedState::Decided(_)));
                 if waits && self.is_attached() {
                     self.commit(finished("a", ReturnStatus::Undecided), Durability::Written).await;
@@ -412,9 +412,9 @@ async fn an_interrupt_races_a_decision() {
 }
 
 #[tokio::test]
-async fn a_detached_call_runs_late_and_once() {
+async fn a_late_call_runs_once() {
     use Choice::{Later, Yes};
-    let own = [OwnerStep::Ask, OwnerStep::Detach, OwnerStep::Consume, OwnerStep::Act];
+    let own = [OwnerStep::Ask, OwnerStep::MakeLate, OwnerStep::Consume, OwnerStep::Act];
     assert_eq!(check(&own, &[Later], &[Yes]).await, 20 * 7);
 }
 
@@ -439,7 +439,7 @@ async fn time_passes_between_any_two_steps() {
     assert_eq!(check_with_expiry(&own, &[Yes], &[No], &[ExpiryStep::Pass]).await, 60 * 7);
     let noticed = [ExpiryStep::Pass, ExpiryStep::Sweep];
     assert_eq!(check_with_expiry(&own, &[Edit], &[], &noticed).await, 30 * 7);
-    let own = [OwnerStep::AskShortly, OwnerStep::Detach, OwnerStep::Consume];
+    let own = [OwnerStep::AskShortly, OwnerStep::MakeLate, OwnerStep::Consume];
     assert_eq!(check_with_expiry(&own, &[Yes], &[], &noticed).await, 30 * 7);
     let own = [OwnerStep::AskShortly, OwnerStep::Interrupt, OwnerStep::Consume];
     assert_eq!(check_with_expiry(&own, &[Later], &[], &noticed).await, 30 * 7);

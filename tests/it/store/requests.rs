@@ -1,4 +1,4 @@
-//! The life of a request: what each record makes of its row, who may still decide, and who hears of it.
+//! The life of a request: the row after each record, who may still decide, and who is notified.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use co::history::{Durability, Record, SessionId, TurnEnd};
 use co::message::ReturnStatus;
 use co::session::Session;
 use co::store::{
-    Attachment, DecideOutcome, IdKind, RequestFilter, RequestState, Store, StoreError, StoredRequest,
+    CallTiming, DecideOutcome, IdKind, RequestFilter, RequestState, Store, StoreError, StoredRequest,
 };
 use futures::FutureExt as _;
 
@@ -33,21 +33,21 @@ fn id(id: &str) -> RequestId {
     RequestId(id.to_owned())
 }
 
-/// The rows as `id state`, a trailing `*` for detached ones.
+/// The rows as `id state`, a trailing `*` for late calls.
 async fn rows(store: &Store, session: &SessionId) -> Vec<String> {
     let rows = store.requests(RequestFilter::Of(session.clone()), 100).await.unwrap();
     rows.iter()
         .map(|row| {
-            let mark = match row.attachment {
-                Attachment::Attached => "",
-                Attachment::Detached => "*",
+            let mark = match row.timing {
+                CallTiming::InTurn => "",
+                CallTiming::Late => "*",
             };
             format!("{} {}{mark}", row.id(), row.state)
         })
         .collect()
 }
 
-/// What the session itself knows must agree with the rows: open calls and detached ones have an open row each.
+/// What the session itself knows must agree with the rows: open calls and late calls have an open row each.
 async fn check_agreement(store: &Store, session: &Session) {
     let rows = store.requests(RequestFilter::Of(session.id().clone()), 100).await.unwrap();
     let open: Vec<&StoredRequest> = rows.iter().filter(|row| row.state.is_open()).collect();
@@ -55,12 +55,12 @@ async fn check_agreement(store: &Store, session: &Session) {
     for row in open {
         let attached =
             history.open_calls().iter().any(|one| one.call.id == row.request.call && one.returned.is_none());
-        let detached = history.late_calls().iter().any(|one| one.call.id == row.request.call);
+        let is_late = history.late_calls().iter().any(|one| one.call.id == row.request.call);
         assert_eq!(
-            (attached, detached),
-            match row.attachment {
-                Attachment::Attached => (true, false),
-                Attachment::Detached => (false, true),
+            (attached, is_late),
+            match row.timing {
+                CallTiming::InTurn => (true, false),
+                CallTiming::Late => (false, true),
             }
         );
     }
@@ -352,10 +352,10 @@ async fn changes_of_approvals_and_turns_wake_other_stores_and_nothing_else_does(
     const SOON: Duration = Duration::from_secs(10);
     let world = World::new();
     let (here, there) = (world.store().await, world.store().await);
-    let mut other = there.wakeups();
+    let mut other = there.change_listener();
     let mut session = session_with(&here, &["a"]).await;
     tokio::time::timeout(SOON, other.changed()).await.expect("the other process hears that a turn began");
-    let mut own = here.wakeups();
+    let mut own = here.change_listener();
     session.commit(&[finished("x", ReturnStatus::Ok)], Durability::Written).await.unwrap();
     here.remember_input(std::path::Path::new("/w"), "hello").await.unwrap();
     session.consume_decisions().await.unwrap();
@@ -371,7 +371,7 @@ async fn changes_of_approvals_and_turns_wake_other_stores_and_nothing_else_does(
     tokio::time::timeout(SOON, own.changed()).await.expect("the owner hears of the decision");
     assert_eq!(session.consume_decisions().await.unwrap().len(), 1);
     let reader = world.store().await;
-    let mut reader = reader.wakeups();
+    let mut reader = reader.change_listener();
     session.commit(&[ended(TurnEnd::Completed)], Durability::Written).await.unwrap();
     tokio::time::timeout(SOON, reader.changed()).await.expect("who only reads hears that the turn is over");
 }

@@ -133,7 +133,7 @@ fn high_needs_a_second_key_after_a_moment() {
 fn marks_go_to_what_was_seen() {
     let marks = |screen: &Screen| -> Vec<bool> {
         let list = &screen.model.batch.list;
-        screen.model.cards.shown().map(|card| list.mark(&card.request.id) == RowMark::On).collect()
+        screen.model.cards.visible().map(|card| list.mark(&card.request.id) == RowMark::On).collect()
     };
     let screen = five(Screen::open(80, 24)).keys("<tab>a");
     assert_eq!(marks(&screen), [true, true, false, false, false], "LOW and nothing else");
@@ -443,7 +443,7 @@ pub struct Knowledge {
     pub pressed: Vec<u64>,
     /// When the queue had last changed as the last of these keys was pressed: one that is decided later counts from then.
     pub changed_at_press: u64,
-    pub heard: usize,
+    pub answered: usize,
 }
 
 impl Knowledge {
@@ -539,13 +539,13 @@ proptest! {
                 Step::Begin => screen = screen.notice(ServerMessage::TurnBegan),
                 Step::End => screen = screen.notice(ServerMessage::Idle),
             }
-            let asks: Vec<ClientRequest> = screen.asks().into_iter().skip(known.heard).cloned().collect();
+            let asks: Vec<ClientRequest> = screen.asks().into_iter().skip(known.answered).cloned().collect();
             for ask in &asks {
                 if let ClientRequest::Op(Op::Decide { request, approval: Approval::Approve { .. } }) = ask {
                     known.approved(request, now, false)?;
                 }
             }
-            known.heard += asks.len();
+            known.answered += asks.len();
             let shot = screen.shot();
             known.drawn(&shot);
             prop_assert_eq!(screen.model.cards.count(), known.waiting.len());

@@ -1,4 +1,4 @@
-//! What somebody who meets the screen for the first time stumbled over: words that were wrong for the state they
+//! Problems of first-time users: texts that were wrong for the state they
 //! stood in.
 
 use std::sync::Arc;

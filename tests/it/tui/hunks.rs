@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 const FILE: &str = "a.txt";
 
 /// A workspace with one file that the model has read.
-struct Place {
+struct HunkFixture {
     root: tempfile::TempDir,
     old: String,
 }
 
-impl Place {
+impl HunkFixture {
     fn new(old: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join(FILE), old).unwrap();
@@ -122,7 +122,7 @@ enum LineUniqueness {
 
 /// Leaves out hunks and compares; gives how many choices there were.
 fn check(tool: &str, old: &str, args: &Value, texts: LineUniqueness) -> usize {
-    let place = Place::new(old);
+    let place = HunkFixture::new(old);
     let Some(plan) = place.plan(tool, args) else { return 0 };
     let hunks = count(lines(&plan));
     let Some(parts) = Parts::of(text_args(tool), args, &plan) else { return 0 };
@@ -191,7 +191,7 @@ fn hunks_are_left_out_where_that_is_certain() {
     for (name, tool, old, args, hunks) in cases {
         assert_eq!(check(tool, old, &args, LineUniqueness::Distinct), hunks, "{name}");
     }
-    let plan = Place::new(&long).plan("write_file", &write(&changed)).unwrap();
+    let plan = HunkFixture::new(&long).plan("write_file", &write(&changed)).unwrap();
     assert_eq!(Parts::of(text_args("shell"), &write(&changed), &plan), None, "another tool");
     let mut moved = plan.clone();
     moved.basis[0].1 = Version("another".to_owned());

@@ -7,7 +7,7 @@ use co::frontend::protocol::{
 };
 use co::history::SessionId;
 use co::message::ToolName;
-use co::store::{Attachment, RequestState, StoredRequest};
+use co::store::{CallTiming, RequestState, StoredRequest};
 use co::tool::{Preview, Risk};
 use co::tui::Cmd;
 use co::tui::Input;
@@ -21,7 +21,7 @@ use crate::tui::kit::{Screen, asked, at_all_sizes, diff_request, header, id, par
 type SessionRow = (&'static str, &'static str, &'static str, Holder);
 
 const HERE: SessionRow = ("01JD8", "inbox triage", "/home/alex/work", Holder::Here);
-const LISBON: SessionRow = ("01JC2", "trip to Lisbon, hotels", "/home/alex/trips/lisbon", Holder::Nobody);
+const LISBON: SessionRow = ("01JC2", "trip to Lisbon, hotels", "/home/alex/trips/lisbon", Holder::NoProcess);
 const RUST: SessionRow = ("01JB7", "rust ownership notes", "/home/alex/notes", Holder::Another);
 
 fn line((session, title, workspace, holder): SessionRow, number: u32, request: &Request) -> InboxLine {
@@ -36,7 +36,7 @@ fn line((session, title, workspace, holder): SessionRow, number: u32, request: &
         summary: request.plan.summary.clone(),
         tainted: number == 4,
         state: RequestState::Waiting,
-        attachment: Attachment::Attached,
+        timing: CallTiming::InTurn,
         age: format!("{number} h"),
         expires: number.is_multiple_of(2).then(|| "Mon 14:31".to_owned()),
     }
@@ -86,7 +86,7 @@ pub fn stored(line: &InboxLine, request: Request) -> Box<StoredRequest> {
         turn: 1,
         args_hash: "0".repeat(32),
         state: line.state,
-        attachment: line.attachment,
+        timing: line.timing,
         decision: None,
         created: jiff::Timestamp::UNIX_EPOCH,
         decided_at: None,
@@ -420,7 +420,7 @@ fn ten_thousand_requests_are_listed_and_scrolled_through() {
         .map(|number| {
             let mut line = line(HERE, number, &request);
             line.session = SessionId(format!("s{}", number / 7));
-            line.holder = Holder::Nobody;
+            line.holder = Holder::NoProcess;
             line
         })
         .collect();
@@ -484,8 +484,8 @@ fn a_key_goes_through_the_modes_also_while_a_turn_runs() {
 #[test]
 fn screens() {
     let running = |mut lines: Vec<InboxLine>| {
-        lines[2].holder = Holder::Beside;
-        lines[3].holder = Holder::Beside;
+        lines[2].holder = Holder::Background;
+        lines[3].holder = Holder::Background;
         lines
     };
     let later = |mut lines: Vec<InboxLine>| {

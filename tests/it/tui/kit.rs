@@ -176,7 +176,7 @@ impl Screen {
         self.feed(Input::Frame);
     }
 
-    /// Draws on a terminal of another size, of which the model has not heard yet.
+    /// Draws on a terminal of another size, which the model does not know yet.
     pub fn torn(&mut self, columns: u16, rows: u16) {
         self.feed(Input::Frame);
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();

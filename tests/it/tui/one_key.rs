@@ -93,7 +93,7 @@ fn a_card_takes_the_keys_only_from_an_idle_empty_composer() {
     let long =
         asked(Screen::open(80, 24).prompted("a").text(&"Words.\n\n".repeat(90))).wait(10).keys("<pgup>");
     assert_eq!(focus(long.wait(5_000)), Focus::Composer, "the card is out of sight");
-    // Whoever moves away from a card is left alone, until the next request or prompt.
+    // A card does not take the focus again after the user left it, until the next request or prompt.
     let left = || asked(Screen::open(80, 24)).wait(1_000).wait(600).keys("<tab><tab><tab>");
     assert_eq!(focus(left().wait(5_000)), Focus::Composer);
     assert_eq!(focus(left().asked(shell_request(2, "pwd", Risk::Low)).wait(5_000)), Focus::Card);

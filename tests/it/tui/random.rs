@@ -381,7 +381,7 @@ impl WatchedScreen {
     /// Checks what a step did; `before` is the focus before it, and `deferred` whether a key waited for another one.
     fn check(&mut self, step: &Step, before: Focus, deferred: bool) -> Result<(), TestCaseError> {
         let asks: Vec<ClientRequest> =
-            self.screen.asks().into_iter().skip(self.known.heard).cloned().collect();
+            self.screen.asks().into_iter().skip(self.known.answered).cloned().collect();
         for ask in &asks {
             if let ClientRequest::Op(Op::Cap { answer: CapAnswer::GoOn | CapAnswer::Raise, .. }) = ask {
                 prop_assert!(matches!(step, Step::Key("g" | "r")) || deferred, "over a cap by {step:?}");
@@ -400,7 +400,7 @@ impl WatchedScreen {
                 self.known.approved(request, self.now, deferred)?;
             }
         }
-        self.known.heard += asks.len();
+        self.known.answered += asks.len();
         let shot = self.screen.shot();
         self.known.drawn(&shot);
         let model = &self.screen.model;

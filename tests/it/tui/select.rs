@@ -94,8 +94,8 @@ fn a_marked_answer_is_copied_as_text() {
 
 #[test]
 fn parts_are_copied_as_they_stand() {
-    type Place = (u16, &'static str);
-    let cases: &[(Place, Place, &str)] = &[
+    type Point = (u16, &'static str);
+    let cases: &[(Point, Point, &str)] = &[
         ((3, "Dana Reyes"), (6, "Dana Reyes"), "Dana"),
         ((6, "Dana Reyes"), (3, "Dana Reyes"), "Dana"),
         ((0, "she needs"), (30, "before Fri"), "- she needs the PO number\n  - before Friday"),

@@ -272,7 +272,7 @@ impl Terminal {
         self.send(format!("\x1b[200~{text}\x1b[201~").as_bytes());
     }
 
-    /// Sends bytes as they are. A program that is gone does not hear them; the next wait says so.
+    /// Sends bytes unchanged. If the program is gone, the next wait fails.
     pub fn send(&mut self, bytes: &[u8]) {
         let _ = self.writer.write_all(bytes);
         let _ = self.writer.flush();

@@ -1,5 +1,5 @@
 //! The second part of `evals/policy.txt`: what came of a call, by mode, by decision and by who is there, as the real
-//! driver, a real session and a real database told it. The first part is computed beside the policy
+//! driver, a real session and a real database report it. The first part is computed next to the policy
 //! (`src/approval/tests.rs`). `CO_UPDATE_POLICY=1` writes each anew.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::difference;
 const HEADLINE: &str =
     "\nWhat comes of it: the call (a block), what is decided and where (a row), the mode (a column).\n";
 
-/// A cell where nobody was asked, whatever would have been said.
+/// A cell in which no decision was asked for, whatever the answer would be.
 const NOBODY_ASKED: &str = "·";
 
 /// What the model calls, its arguments, what a person edits them into, and the settings around it.
@@ -108,22 +108,22 @@ fn script_of(call: &Call, mode: &str, decision: Decision, frontend: FrontendKind
     let (before, after) = match (frontend, decision) {
         // Who quits leaves the card open. Without a card the turn ends by itself.
         (FrontendKind::Present, Decision::Nobody) if mode == "mode dry-run" => {
-            (String::new(), "detached\n".to_owned())
+            (String::new(), "late-calls\n".to_owned())
         }
         (FrontendKind::Present, Decision::Nobody) => {
             (format!("when ask {tool} => close\n"), "reopen\n".to_owned())
         }
         (FrontendKind::Present, Decision::Expired) => {
             let over = format!("when ask {tool} => advance 60001\nwhen ask {tool} => expire\n");
-            (over, "detached\n".to_owned())
+            (over, "late-calls\n".to_owned())
         }
         (FrontendKind::Present, Decision::Later) => (format!("answer {tool} later\n"), elsewhere),
         (FrontendKind::Present, Decision::Yes | Decision::No | Decision::Edited | Decision::EditedDenied) => {
             let word = word.unwrap_or_default();
-            (format!("answer {tool} {word}\n"), format!("{elsewhere}detached\n"))
+            (format!("answer {tool} {word}\n"), format!("{elsewhere}late-calls\n"))
         }
         (FrontendKind::Absent, Decision::Expired) => {
-            ("absent\n".to_owned(), "then advance 60001\nreopen\nresume\ndetached\n".to_owned())
+            ("absent\n".to_owned(), "then advance 60001\nreopen\nresume\nlate-calls\n".to_owned())
         }
         (
             FrontendKind::Absent,
@@ -133,7 +133,7 @@ fn script_of(call: &Call, mode: &str, decision: Decision, frontend: FrontendKind
             | Decision::Later
             | Decision::Edited
             | Decision::EditedDenied,
-        ) => ("absent\n".to_owned(), format!("{elsewhere}reopen\nresume\ndetached\n")),
+        ) => ("absent\n".to_owned(), format!("{elsewhere}reopen\nresume\nlate-calls\n")),
     };
     format!(
         "{mode}\n{settings}rule deny shell\nexpiry 60000\nstill-clock\nfile a A\nfile b B\n{before}prompt go\n\
@@ -147,8 +147,7 @@ fn cell(call: &Call, told: &str) -> String {
     let ran: Vec<&str> = left.lines().filter_map(|line| line.strip_prefix("ran ")).collect();
     assert!(ran.len() <= 1, "it ran {} times:\n{told}", ran.len());
     assert!(ran.iter().all(|line| !line.starts_with("shell")), "what a rule denies ran:\n{told}");
-    let waits =
-        left.lines().any(|line| line.starts_with("open waiting") || line.starts_with("detached waiting"));
+    let waits = left.lines().any(|line| line.starts_with("open waiting") || line.starts_with("late waiting"));
     let returned = shown.lines().rev().find(|line| line.starts_with("return ")).unwrap_or_default();
     let previewed = shown.contains("[preview, not done]");
     let outcome = match ran.first() {

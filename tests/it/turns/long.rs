@@ -60,7 +60,7 @@ async fn whole_ways(folder: &Path) {
             Message::Assistant(reply) => {
                 reply.text() + &reply.calls().map(|call| call.args.to_string()).collect::<String>()
             }
-            Message::User { parts } => co::message::images::words(parts),
+            Message::User { parts } => co::message::images::typed_text(parts),
         };
         messages.iter().filter(|message| message.summary().is_none()).map(text).collect()
     };

@@ -40,7 +40,7 @@ fn rewrite(text: &str, form: Form) -> Cow<'_, str> {
     let mut before = PrecedingChars::default();
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
-        let shown = shown(c, &before, chars.peek().map(|(_, next)| *next), form);
+        let shown = display_of(c, &before, chars.peek().map(|(_, next)| *next), form);
         before.see(c);
         if let (CharDisplay::Itself, None) = (&shown, &out) {
             continue;
@@ -74,7 +74,7 @@ impl PrecedingChars {
     }
 }
 
-fn shown(c: char, before: &PrecedingChars, next: Option<char>, form: Form) -> CharDisplay {
+fn display_of(c: char, before: &PrecedingChars, next: Option<char>, form: Form) -> CharDisplay {
     match c {
         '\n' | '\t' if matches!(form, Form::Block) => CharDisplay::Itself,
         '\t' => CharDisplay::Instead(' '),

@@ -2,7 +2,7 @@
 //!
 //! A request is in the store before it is shown.
 
-use super::texts::{EXPIRED, denial, denied_by};
+use super::reasons::{EXPIRED, denial, denied_by};
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, Stage, State, preview};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
@@ -91,7 +91,7 @@ impl Calls {
         batch.records.push(Record::Asked { call: one.call.clone(), request: Box::new(request.clone()) });
         batch.records.push(Record::ToolFinished { returned: returned.clone() });
         batch.show(Event::ApprovalNeeded { request });
-        batch.show(Event::ApprovalSettled { request: id, settled: Settlement::Detached });
+        batch.show(Event::ApprovalSettled { request: id, settled: Settlement::StillWaiting });
         batch.show(Event::ToolReturn { call: one.effective(), returned: returned.clone() });
         one.previewed = true;
         one.state = State::Done(returned);

@@ -2,13 +2,13 @@
 //!
 //! An approval settles an ask, never a denial. What was settled without a user is recorded for the audit.
 
-use super::texts::{MOVED, OVERRULED, REWRITTEN, denied_by, denied_by_policy};
+use super::reasons::{MOVED, OVERRULED, REWRITTEN, denied_by, denied_by_policy};
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, TrackedCall, permitted};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::port::Event;
 use crate::approval::{
-    Approval, CallFacts, Decider, Decision, Judgement, Place, Reach, Repetition, RequestId, Verdict,
+    Approval, CallFacts, Decider, Decision, Judgement, Reach, Repetition, RequestId, Verdict, Workspace,
 };
 use crate::config::Mode;
 use crate::history::Record;
@@ -55,11 +55,11 @@ impl Calls {
         let mut taint = if facts.may_be_tainted() {
             Vec::new()
         } else {
-            rules.heard.taints(&one.args, reach(spec, plan, &rules.place))
+            rules.provenance.taints(&one.args, reach(spec, plan, &rules.place))
         };
-        // What is remembered acts on later sessions, and a model may say in its own words what others told it to keep.
+        // A memory affects later sessions, and a model may paraphrase untrusted text that asked it to remember something.
         if taint.is_empty() && spec.category == Category::Memory && !facts.only_looks() {
-            taint.extend(rules.heard.read_in_turn());
+            taint.extend(rules.provenance.read_in_turn());
         }
         self.calls[at].taint = taint;
     }
@@ -172,7 +172,7 @@ impl Calls {
             let one = &self.calls[at];
             let request = one.request.as_ref()?.id.clone();
             let decision = self.judge(at, rules)?;
-            let unheard = one.hook.is_none() && rules.hooked.contains(&one.tool);
+            let is_hook_pending = one.hook.is_none() && rules.hooked.contains(&one.tool);
             if let Decider::Mode { .. } = decision.by {
                 return None;
             }
@@ -181,7 +181,7 @@ impl Calls {
                 return None;
             }
             match decision.verdict {
-                Verdict::Allow if !unheard => Some((request, Approval::yes(), decision.by)),
+                Verdict::Allow if !is_hook_pending => Some((request, Approval::yes(), decision.by)),
                 Verdict::Deny => {
                     let reason = Some(decision.because.join("; "));
                     Some((request, Approval::Deny { reason }, decision.by))
@@ -197,7 +197,7 @@ impl Calls {
 fn facts<'a>(one: &'a TrackedCall, rules: &'a Rules) -> Option<CallFacts<'a>> {
     let plan = one.plan.as_ref()?;
     let is_named = match &plan.access {
-        Access::Web { url: Some(url), .. } => rules.heard.names(url),
+        Access::Web { url: Some(url), .. } => rules.provenance.names(url),
         Access::Web { url: None, .. }
         | Access::Paths { .. }
         | Access::External { .. }
@@ -218,7 +218,7 @@ fn facts<'a>(one: &'a TrackedCall, rules: &'a Rules) -> Option<CallFacts<'a>> {
 }
 
 /// Returns how far the effect of a planned call reaches.
-fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Place) -> Reach {
+fn reach(spec: &ToolSpec, plan: &CallPlan, place: &Workspace) -> Reach {
     let inside = match &plan.access {
         Access::Paths { writes, .. } => writes.iter().all(|path| path.starts_with(&place.folder)),
         Access::External { .. } | Access::Web { .. } | Access::Anything | Access::Nothing => false,

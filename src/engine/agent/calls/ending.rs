@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::texts::person_note;
+use super::reasons::person_note;
 use super::{Calls, ChangedBy, Stage, State, TrackedCall};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
@@ -57,7 +57,7 @@ impl Calls {
         self.finish_as(at, returned, None, out);
     }
 
-    /// Ends a call that was denied; `words` tell people by whom and why.
+    /// Ends a call that was denied; `words` name who denied it and why, for people.
     pub(super) fn finish_denied(
         &mut self,
         at: usize,
@@ -189,7 +189,7 @@ fn planned_change(one: &TrackedCall) -> Option<&[DiffLine]> {
     }
 }
 
-/// Returns the text that tells the model what ran instead of its own call.
+/// Returns the text that informs the model of the call that ran instead of its own.
 fn what_ran(changed_by: ChangedBy, ran: &ToolCall) -> String {
     let who = match changed_by {
         ChangedBy::Person => "The user changed this call before approving it",

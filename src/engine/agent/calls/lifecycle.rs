@@ -3,8 +3,8 @@
 //! Changes since the plan was made are checked again just before the call runs. Planning is in `planning`,
 //! deciding in `deciding`, asking in `asking`, ending in `ending`.
 
+use super::reasons::{DEPENDENCY, RUNS_LATER, TOO_LATE};
 use super::schedule::{self, DependenciesState, ScheduleWalk};
-use super::texts::{DEPENDENCY, RUNS_LATER, TOO_LATE};
 use super::{Calls, Consent, MOST_CALLS, Purpose, Rules, Stage, State, permitted};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;

@@ -11,8 +11,8 @@ mod lifecycle;
 mod open;
 mod planning;
 mod preview;
+mod reasons;
 mod schedule;
-mod texts;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ pub(in crate::agent) use self::deciding::PolicyDecision;
 pub use self::open::close_open;
 pub use self::schedule::conflict;
 use super::loop_guard::RepeatDetector;
-use crate::approval::{Decision, Grants, Place, Policy, Provenance, Request, Taint, Verdict};
+use crate::approval::{Decision, Grants, Policy, Provenance, Request, Taint, Verdict, Workspace};
 use crate::history::Record;
 use crate::hook::HookVerdict;
 use crate::message::{ToolCall, ToolName, ToolReturn};
@@ -45,9 +45,9 @@ pub struct Rules {
     /// Tools that some hook subscribes to.
     pub hooked: BTreeSet<ToolName>,
     pub isolation: Isolation,
-    pub place: Place,
+    pub place: Workspace,
     /// Everything the model has received, by origin.
-    pub heard: Provenance,
+    pub provenance: Provenance,
     /// The time that was reported last.
     pub now: Timestamp,
     /// How long a request can be decided; `None` = without limit.
@@ -81,7 +81,7 @@ fn policy_at(policy: &Policy, now: Timestamp) -> Cow<'_, Policy> {
 }
 
 impl Rules {
-    /// Counts that a rule or grant with limited uses let a call start, also for the calls beside it.
+    /// Counts a use of a rule or grant with limited uses, also for the other calls of the reply.
     fn answered(&mut self, decision: &Decision) {
         self.policy.count(&decision.by);
         self.grants.count(&decision.by);

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::texts::{EXPIRED, NOT_RUN, OUTCOME_UNKNOWN, STILL_WAITING};
+use super::reasons::{EXPIRED, NOT_RUN, OUTCOME_UNKNOWN, STILL_WAITING};
 use super::{Calls, ChangedBy, Rules, Stage, State};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
@@ -206,7 +206,7 @@ impl Calls {
             }
             let is_postponed = one.later && matches!(one.state, State::Waiting);
             if let (State::Waiting, Some(request)) = (&one.state, &one.request) {
-                let settled = if is_postponed { Settlement::Detached } else { Settlement::Withdrawn };
+                let settled = if is_postponed { Settlement::StillWaiting } else { Settlement::Withdrawn };
                 shows.push(Event::ApprovalSettled { request: request.id.clone(), settled });
             }
             let returned = if is_postponed {

@@ -2,7 +2,7 @@
 //!
 //! Edited and rewritten arguments are planned like any others; a hook never receives its own rewrite.
 
-use super::texts::edit_failed;
+use super::reasons::edit_failed;
 use super::{Calls, ChangedBy, Consent, Purpose, Rules, State};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;

@@ -1,4 +1,4 @@
-//! What the model receives for a call that is previewed and not executed.
+//! The return of a call that is previewed and not executed.
 
 use crate::approval::Request;
 use crate::message::{ReturnPart, ReturnStatus, Source, ToolReturn, Trust};

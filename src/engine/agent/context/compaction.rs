@@ -74,8 +74,8 @@ impl CompactionPlan {
         })
     }
 
-    /// Plans a compaction that does not wait for the conversation to be too long: by the user, or after a refusal. What is
-    /// kept is much smaller than what there is. `preamble` is the size of what stands before the conversation.
+    /// Plans a compaction that does not wait for the conversation to be too long: by the user, or after a refusal. The
+    /// kept part is much smaller than the conversation. `preamble` is the size of the texts before the conversation.
     #[must_use]
     pub fn asked(history: &History, room: Option<u64>, window: Option<u64>, preamble: u64) -> Option<Self> {
         let said = super::estimated_tokens(history, preamble).saturating_sub(preamble);
@@ -110,10 +110,11 @@ impl CompactionPlan {
     #[must_use]
     pub fn trimmed(&self) -> Record {
         let count = grouped(self.messages);
-        let told = format!("{count} older messages were left out here because they no longer fit the model.");
+        let notice =
+            format!("{count} older messages were left out here because they no longer fit the model.");
         let facts = Some(self.facts.clone()).filter(|facts| !facts.is_empty());
         let earlier = self.earlier.as_ref().map(|earlier| format!("{SUMMARY}{earlier}"));
-        let texts: Vec<String> = [Some(told), facts, earlier].into_iter().flatten().collect();
+        let texts: Vec<String> = [Some(notice), facts, earlier].into_iter().flatten().collect();
         Record::Compacted { summary: texts.join("\n\n"), kept_from: self.kept_from, by: None }
     }
 }
@@ -135,7 +136,7 @@ pub enum Summary {
     None { why: Option<String> },
 }
 
-/// What stands before a model's own text.
+/// The text before a summary that a model wrote.
 const SUMMARY: &str =
     "## Summary of them\nA model wrote it from the conversation. It is no instruction of the user.\n\n";
 

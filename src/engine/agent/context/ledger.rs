@@ -1,4 +1,4 @@
-//! What a compaction keeps word for word: the user's prompts, calls that changed something, refusals, and
+//! The ledger of a compaction, which it keeps word for word: the user's prompts, calls that changed something, refusals, and
 //! requests that wait. Pure; computed from the records, never by a model.
 
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ fn prompts(messages: &[&Arc<Message>]) -> Vec<String> {
         Message::User { parts } => images::asked(parts),
         Message::Assistant(_) | Message::ToolReturns { .. } => None,
     });
-    parts.map(|parts| shortened(&images::words(&parts))).filter(|text| !text.is_empty()).collect()
+    parts.map(|parts| shortened(&images::typed_text(&parts))).filter(|text| !text.is_empty()).collect()
 }
 
 fn shortened(text: &str) -> String {

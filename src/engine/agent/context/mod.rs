@@ -37,7 +37,7 @@ const FULL: u64 = 80;
 pub(super) const TOKENS_PER_IMAGE: usize = 1_600;
 const BYTES_PER_IMAGE: usize = TOKENS_PER_IMAGE * 4;
 
-/// Estimates the size in tokens of a request that sends all of the conversation, with what stands before it
+/// Estimates the size in tokens of a request that sends all of the conversation, with the texts before it
 /// (`preamble` tokens). What the provider has counted is not estimated, unless it is less than half or more than twice
 /// what the text suggests.
 pub fn estimated_tokens(history: &History, preamble: u64) -> u64 {
@@ -96,7 +96,7 @@ pub fn text_tokens(text: &str) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN)
 }
 
-/// Estimates the tokens of what stands before the conversation: the system prompt and the tools.
+/// Estimates the tokens of the texts before the conversation: the system prompt and the tools.
 pub fn preamble_tokens(system: &str, tools: &ToolList) -> u64 {
     tokens(system.len() + tools.bytes())
 }

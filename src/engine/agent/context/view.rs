@@ -65,7 +65,7 @@ impl ViewLimits {
     pub const UNKNOWN_WINDOW: Self = Self { tool_output: 2_000, messages: 40 };
 }
 
-/// What of a conversation the model does not see as it is kept.
+/// The parts of a conversation that a request shortens or omits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Omission {
     /// The middle of old tool outputs.

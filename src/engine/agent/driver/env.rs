@@ -13,7 +13,7 @@ use crate::agent::context::ViewSettings;
 use crate::agent::port::Op;
 use crate::agent::prompt::PromptBook;
 use crate::agent::turn::RetryPolicy;
-use crate::approval::{Decider, Place, Policy};
+use crate::approval::{Decider, Policy, Workspace};
 use crate::config::{SpanContent, ThinkingLevel};
 use crate::history::{Limits, TurnEnd};
 use crate::hook::Hook;
@@ -45,7 +45,7 @@ pub struct AgentEnv {
     pub policy: watch::Receiver<Policy>,
     pub isolation: Isolation,
     /// The session's folder.
-    pub place: Place,
+    pub place: Workspace,
     /// How long a request can be decided; `None` = without limit.
     pub expiry: Option<Duration>,
     pub limits: Limits,
@@ -58,7 +58,7 @@ pub struct AgentEnv {
     pub view: ViewSettings,
     /// Retries after a failed request.
     pub http_retries: u32,
-    /// How long an overloaded service is asked again, in all, if no fallback stands behind it.
+    /// How long an overloaded service is retried in total if there is no fallback.
     pub overload_wait: Duration,
     /// How often the model may correct wrong arguments of one tool in a turn.
     pub tool_retries: u32,
@@ -69,9 +69,9 @@ pub struct AgentEnv {
     pub own: Arc<[PathBuf]>,
     /// Results of tools that are used again.
     pub cache: ResultCache,
-    /// What was taken back, of which the model is told.
+    /// Undone changes, which are reported to the model.
     pub undo: UndoLog,
-    /// Of which those that apply to a prompt are put beside it.
+    /// The memories; those that apply to a prompt are added to it.
     pub memories: Memories,
     /// The decider recorded for this front end's answers.
     pub decider: Decider,
@@ -136,8 +136,8 @@ impl ActiveModel {
     }
 }
 
-/// How long a model that was given up gets only one attempt per turn.
-const GRUDGE: Duration = Duration::from_secs(300);
+/// How long a model that failed over gets only one attempt per turn.
+const FAILOVER_COOLDOWN: Duration = Duration::from_secs(300);
 
 /// The model for failover, and when it last took over.
 ///
@@ -173,7 +173,7 @@ impl FallbackModel {
     pub(super) fn patience(&self, first: &ActiveModel) -> RetryPolicy {
         let given_up = self.given_up.lock();
         match given_up.as_ref() {
-            Some((name, since)) if *name == first.full_name() && since.elapsed() < GRUDGE => {
+            Some((name, since)) if *name == first.full_name() && since.elapsed() < FAILOVER_COOLDOWN => {
                 RetryPolicy::Short
             }
             Some(_) | None => RetryPolicy::Usual,
@@ -190,5 +190,5 @@ pub struct TurnResult {
     /// The cap at which it ended.
     pub capped: Option<Box<CapQuestion>>,
     /// The user's operations that the turn did not process before it ended, in order.
-    pub unheard: Vec<Op>,
+    pub unhandled: Vec<Op>,
 }

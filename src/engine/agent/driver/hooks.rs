@@ -61,7 +61,7 @@ pub async fn submit(
     workspace: PathBuf,
     prompt: Vec<UserPart>,
 ) -> Result<Vec<UserPart>, String> {
-    let subject = HookSubject::UserPromptSubmit { prompt: images::words(&prompt) };
+    let subject = HookSubject::UserPromptSubmit { prompt: images::typed_text(&prompt) };
     let said = hooks_say(hooks, &HookInput { session, workspace, subject }).await;
     if let Some(reason) = said.denied {
         return Err(reason);

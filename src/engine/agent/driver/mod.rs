@@ -49,12 +49,12 @@ pub async fn run_turn(
     session.consume_decisions().await?;
     close_left_open(session).await?;
     tell_undone(session, env).await?;
-    let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
+    let received = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let mut parts = news::news(session, env, |_| true);
     let recalled = recalling::recalled(session, env, &prompt).await;
     parts.extend(prompt.into_iter().chain(recalled));
     let begin = |setup, history: &_| turn::Turn::start(setup, history, parts);
-    drive(session, env, frontend, cancel, (TurnStart::Prompt, heard, None), begin).await
+    drive(session, env, frontend, cancel, (TurnStart::Prompt, received, None), begin).await
 }
 
 /// Resumes this session's deferred or cut-off turn exactly where it ended. `None` if there is none; late
@@ -68,26 +68,26 @@ pub async fn resume_turn(
     if session.history().running().is_none() {
         return Ok(None);
     }
-    let heard = run_late_calls(session, env, frontend, cancel.clone()).await?;
-    let given = (TurnStart::Resume, heard, None);
+    let received = run_late_calls(session, env, frontend, cancel.clone()).await?;
+    let given = (TurnStart::Resume, received, None);
     drive(session, env, frontend, cancel, given, turn::Turn::resume).await.map(Some)
 }
 
-/// Runs what `begin` starts, with the tools of now. `heard` are operations received before, `focus` is what a summary
-/// keeps above all.
+/// Runs the turn that `begin` starts, with the current tools. `received` are operations that arrived before, `focus` is what
+/// a summary must keep.
 async fn drive(
     session: &mut Session,
     env: &AgentEnv,
     frontend: &dyn Frontend,
     cancel: CancellationToken,
-    (kind, heard, focus): (TurnStart, Vec<Op>, Option<String>),
+    (kind, received, focus): (TurnStart, Vec<Op>, Option<String>),
     begin: impl FnOnce(turn::Setup, &History) -> (turn::Turn, Vec<Effect>) + Send,
 ) -> Result<TurnResult, StoreError> {
     let toolset = ready_tools(session, env, frontend, &cancel).await;
     let spans = TurnSpans::begin(session, env, kind);
     let setup = run::setup(session, env, frontend, (&toolset, &spans));
     let (turn, effects) = begin(setup, session.history());
-    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans), (heard, focus));
+    let driver = run::Driver::new(session, env, frontend, cancel, (turn, toolset, spans), (received, focus));
     Box::pin(driver.run(effects)).await
 }
 
@@ -135,7 +135,7 @@ pub async fn run_late_calls(
         return Ok(Vec::new());
     }
     let given = (TurnStart::LateCalls, Vec::new(), None);
-    Ok(drive(session, env, frontend, cancel, given, turn::Turn::late_calls).await?.unheard)
+    Ok(drive(session, env, frontend, cancel, given, turn::Turn::late_calls).await?.unhandled)
 }
 
 /// Compacts the conversation between turns; a summary keeps above all what `focus` says. Returns the operations that
@@ -148,7 +148,7 @@ pub async fn compact(
     cancel: CancellationToken,
 ) -> Result<Vec<Op>, StoreError> {
     let given = (TurnStart::Compaction, Vec::new(), focus);
-    Ok(drive(session, env, frontend, cancel, given, turn::Turn::compaction).await?.unheard)
+    Ok(drive(session, env, frontend, cancel, given, turn::Turn::compaction).await?.unhandled)
 }
 
 /// Whether a late call can be settled now: it is decided, and the calls it runs after have ended.
@@ -171,7 +171,7 @@ pub fn can_resume(session: &Session) -> bool {
     history.running().is_some() && !open.is_empty() && rests
 }
 
-/// Tells the model what the user took back since its last turn.
+/// Reports to the model the changes that the user undid since its last turn.
 async fn tell_undone(session: &mut Session, env: &AgentEnv) -> Result<(), StoreError> {
     let (log, id) = (env.undo.clone(), session.id().to_string());
     // Only a panic fails the task.
@@ -183,12 +183,12 @@ async fn tell_undone(session: &mut Session, env: &AgentEnv) -> Result<(), StoreE
         notes.iter().map(|(_, text)| Record::Noted { kind: NoteKind::Undone, text: text.clone() }).collect();
     session.commit(&records, Durability::Written).await?;
     let log = env.undo.clone();
-    let _ = tokio::task::spawn_blocking(move || log.told(&notes)).await;
+    let _ = tokio::task::spawn_blocking(move || log.remove_notes(&notes)).await;
     Ok(())
 }
 
 /// Closes a deferred or cut-off turn for good, because a new prompt follows: partial text is kept, open calls
-/// get returns, and requests stay in the inbox, detached. Does nothing between turns.
+/// get returns, and their requests stay in the inbox as those of late calls. Does nothing between turns.
 pub async fn close_left_open(session: &mut Session) -> Result<(), StoreError> {
     let history = session.history();
     let Some(running) = history.running() else { return Ok(()) };

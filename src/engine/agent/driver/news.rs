@@ -1,5 +1,5 @@
-//! What the next request tells the model beside the prompt: outcomes of late calls, notes, instructions of the folders
-//! that its calls entered, the situation.
+//! The news that the next request carries besides the prompt: outcomes of late calls, notes, instructions of the folders
+//! that calls entered, and the situation.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Memories that apply to a prompt, put behind it as notes: at the end of the conversation, so that what is before stays cached.
+//! Memories that apply to a prompt, added after it as notes: at the end of the conversation, so that what is before stays cached.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::stdx::text::one_line_summary;
 /// How long a turn waits for them: for a slow disk, or another process that changes many.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The most that are put beside a prompt.
+/// The most memories that are added to a prompt.
 const MOST: usize = 5;
 
 /// The width of a memory in the line about it, in terminal cells.
@@ -23,7 +23,7 @@ const HEAD: &str = "Kept from earlier sessions; it may be out of date. Name the 
 /// Returns the notes of memories that apply to a prompt and that the conversation does not hold as they are now.
 pub(super) async fn recalled(session: &Session, env: &AgentEnv, prompt: &[UserPart]) -> Vec<UserPart> {
     let budget = env.memories.settings().recall_tokens as usize;
-    let words = images::words(prompt);
+    let words = images::typed_text(prompt);
     if budget == 0 || words.is_empty() {
         return Vec::new();
     }

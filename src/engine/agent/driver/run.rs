@@ -38,7 +38,7 @@ use crate::message::{NoteKind, ToolName};
 use crate::provider::{ErrorClass, ModelRequest, ProviderError, StreamEvent, ToolChoice};
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
-use crate::store::{StoreError, Wakeups};
+use crate::store::{ChangeListener, StoreError};
 use crate::tool::{Tool, ToolSpec, Toolset};
 
 /// How often a reply's text is saved while it streams.
@@ -62,7 +62,7 @@ pub(super) fn setup(
     (toolset, spans): (&Toolset, &TurnSpans),
 ) -> Setup {
     let (specs, hooked) = offered(toolset, env);
-    let heard = Provenance::new(Arc::clone(&specs));
+    let provenance = Provenance::new(Arc::clone(&specs));
     Setup {
         session: session.id().clone(),
         rules: Rules {
@@ -72,7 +72,7 @@ pub(super) fn setup(
             hooked,
             isolation: env.isolation,
             place: env.place.clone(),
-            heard,
+            provenance,
             now: env.clock.now(),
             expiry: env.expiry,
             tool_retries: env.tool_retries,
@@ -136,21 +136,21 @@ pub(super) struct Driver<'a> {
     /// What the user wants a summary to keep.
     focus: Option<String>,
     running: RunningTools,
-    wakeups: Wakeups,
+    listener: ChangeListener,
     policy: watch::Receiver<Policy>,
     backoff: Option<Pin<Box<Sleep>>>,
     /// The time left for a plan before further events of the reply are handled.
     planning: Option<Pin<Box<Sleep>>>,
     expiry: ExpiryTimer,
     /// The last message that was passed to the turn.
-    heard_to: RecordNo,
+    observed_to: RecordNo,
     /// The model to which the recorded prefix belongs; `None` until this preamble is recorded.
     recorded_for: Option<Arc<ActiveModel>>,
     checkpoint: Option<Pin<Box<Sleep>>>,
     /// Operations received before the turn began, or while an event was being shown.
-    heard: VecDeque<Op>,
+    received: VecDeque<Op>,
     /// Operations for the caller: between turns they concern no turn.
-    unheard: Vec<Op>,
+    unhandled: Vec<Op>,
     /// Whether the front end is still open.
     is_open: bool,
     /// A delta that is shown as soon as the stream has no further event ready.
@@ -190,10 +190,10 @@ impl<'a> Driver<'a> {
         frontend: &'a dyn Frontend,
         cancel: CancellationToken,
         (turn, toolset, spans): (Turn, Toolset, TurnSpans),
-        (heard, focus): (Vec<Op>, Option<String>),
+        (received, focus): (Vec<Op>, Option<String>),
     ) -> Self {
-        let wakeups = session.store().wakeups();
-        let heard_to = RecordNo(session.history().len());
+        let listener = session.store().change_listener();
+        let observed_to = RecordNo(session.history().len());
         let room = tool_room(env, session);
         let folder = session.history().workspace();
         let preamble = Preamble::of(&env.prompt, folder, &env.policy.borrow(), (&toolset, &room));
@@ -213,16 +213,16 @@ impl<'a> Driver<'a> {
             compaction: (CompactionReason::Estimated, ModelRole::Primary),
             focus,
             running: RunningTools::new(),
-            wakeups,
+            listener,
             policy: env.policy.clone(),
             backoff: None,
             planning: None,
             expiry: ExpiryTimer::default(),
-            heard_to,
+            observed_to,
             recorded_for: None,
             checkpoint: None,
-            heard: heard.into(),
-            unheard: Vec::new(),
+            received: received.into(),
+            unhandled: Vec::new(),
             is_open: true,
             delta: None,
             text: String::new(),
@@ -257,10 +257,10 @@ impl<'a> Driver<'a> {
             if let Some(end) = end {
                 self.spans.ends(&end);
                 let text = std::mem::take(&mut self.text);
-                let unheard = self.unheard.drain(..).chain(self.heard.drain(..)).collect();
+                let unhandled = self.unhandled.drain(..).chain(self.received.drain(..)).collect();
                 let at_cap = matches!(end, TurnEnd::LimitReached { limit: Limit::Cap(_) });
                 let capped = self.capped.take().filter(|_| at_cap).map(Box::new);
-                return Ok(TurnResult { end, text, capped, unheard });
+                return Ok(TurnResult { end, text, capped, unhandled });
             }
             end = match self.next().await {
                 LoopEvent::Input(input) => self.feed(input).await?,
@@ -290,7 +290,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Handles a failure of the store: cancels and awaits what runs, and tells the user what is unrecorded.
+    /// Handles a failure of the store: cancels and awaits what runs, and reports to the user what is unrecorded.
     async fn abandon(&mut self, error: &StoreError) {
         self.stream = None;
         self.checks.drop_all();
@@ -299,7 +299,7 @@ impl<'a> Driver<'a> {
     }
 
     async fn next(&mut self) -> LoopEvent {
-        if let Some(op) = self.heard.pop_front() {
+        if let Some(op) = self.received.pop_front() {
             return LoopEvent::Op(op);
         }
         let (open, is_planning) = (self.is_open, self.planning.is_some());
@@ -316,7 +316,7 @@ impl<'a> Driver<'a> {
                 LoopEvent::Closed
             }
             op = self.frontend.next_op(), if open => LoopEvent::Op(op),
-            () = self.wakeups.changed() => LoopEvent::Approvals,
+            () = self.listener.changed() => LoopEvent::Approvals,
             policy = changed(&mut self.policy) => LoopEvent::Policy(policy),
             happened = self.running.next() => match happened {
                 ToolRunEvent::Ended(input) => LoopEvent::Input(input),
@@ -357,7 +357,7 @@ impl<'a> Driver<'a> {
             let checked = self.checked(event);
             let end = self.feed(Input::Stream(checked)).await?;
             // Early calls must be able to make progress while the reply still streams.
-            let is_alone = self.heard.is_empty() && self.running.is_idle() && self.checks.is_idle();
+            let is_alone = self.received.is_empty() && self.running.is_idle() && self.checks.is_idle();
             if end.is_some() || !is_delta || !is_alone {
                 return Ok(end);
             }
@@ -377,7 +377,7 @@ impl<'a> Driver<'a> {
         let event =
             event.unwrap_or_else(|| Err(ProviderError::new(ErrorClass::Truncated, "the reply was cut off")));
         if let Ok(event) = &event {
-            self.spans.heard(event);
+            self.spans.observe(event);
         }
         if matches!(&event, Ok(StreamEvent::Finished { .. }) | Err(_)) {
             self.stream = None;
@@ -524,11 +524,11 @@ impl<'a> Driver<'a> {
             tokio::select! {
                 biased;
                 result = &mut shown => break result,
-                op = self.frontend.next_op() => self.heard.push_back(op),
+                op = self.frontend.next_op() => self.received.push_back(op),
             }
         };
         if let Err(Closed) = result {
-            self.heard.push_back(Op::Close);
+            self.received.push_back(Op::Close);
         }
     }
 
@@ -588,10 +588,10 @@ impl<'a> Driver<'a> {
 
     /// Passes to the turn the request's messages that it has not received yet.
     fn tell_news(&mut self) {
-        let told = self.heard_to;
-        for (no, message) in self.session.history().entries().iter().filter(|(no, _)| *no > told) {
-            self.heard_to = *no;
-            self.turn.hear(Arc::clone(message));
+        let observed = self.observed_to;
+        for (no, message) in self.session.history().entries().iter().filter(|(no, _)| *no > observed) {
+            self.observed_to = *no;
+            self.turn.observe(Arc::clone(message));
         }
     }
 
@@ -749,12 +749,12 @@ impl<'a> Driver<'a> {
             | Op::Draft { .. }
             | Op::Noted { .. } => false,
             Op::Interrupt | Op::Close => {
-                self.unheard.push(op.clone());
+                self.unhandled.push(op.clone());
                 false
             }
             Op::RetryNow | Op::Cap { .. } if self.turn.kind() == TurnKind::Compaction => false,
             Op::Steer { .. } | Op::TakeBack { .. } | Op::Defer | Op::RetryNow | Op::Cap { .. } => {
-                self.unheard.push(op.clone());
+                self.unhandled.push(op.clone());
                 true
             }
         }

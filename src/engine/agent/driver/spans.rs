@@ -143,7 +143,7 @@ impl TurnSpans {
     }
 
     /// An event of the reply arrived.
-    pub fn heard(&mut self, event: &StreamEvent) {
+    pub fn observe(&mut self, event: &StreamEvent) {
         let Some(chat) = &mut self.chat else { return };
         match event {
             StreamEvent::Started { model } if !model.is_empty() => {
@@ -224,7 +224,7 @@ impl TurnSpans {
             sum(&mut self.usage.output, usage.output);
         }
         if let Some(error) = error {
-            spans::fail(&span, &word(error), error.words().to_owned());
+            spans::fail(&span, &word(error), error.label().to_owned());
         }
     }
 
@@ -282,7 +282,7 @@ impl TurnSpans {
 
     /// The turn ended.
     pub fn ends(&mut self, end: &TurnEnd) {
-        // Each attribute once: a span is a list, and a second value would stand beside the first.
+        // Each attribute once: a span is a list, and a second value would not replace the first.
         if let Some((provider, model)) = self.asked.take() {
             spans::set(&self.turn, "gen_ai.provider.name", provider);
             spans::set(&self.turn, "gen_ai.request.model", model);

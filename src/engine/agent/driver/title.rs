@@ -22,7 +22,7 @@ use crate::stdx::text::one_line_summary;
 /// Cells of a title.
 const WIDTH: usize = 60;
 
-/// How long a model may take; nobody waits for it.
+/// The timeout of the request; nothing waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A request for a title, not sent yet.

@@ -224,20 +224,20 @@ pub(super) fn context(
     }
 }
 
-/// Says whose words a call keeps, as it was when the model made it: it may run in a later turn, in which other things were said.
+/// Determines the authorship of a call's arguments from the messages before the call: it may run in a later turn.
 fn authorship<'a>(
     call: &ToolCall,
     said: impl Iterator<Item = &'a Arc<Message>>,
     tools: BTreeMap<ToolName, ToolSpec>,
 ) -> Authorship {
-    let mut heard = Provenance::new(Arc::new(tools));
+    let mut provenance = Provenance::new(Arc::new(tools));
     for message in said {
         let is_its_reply =
             matches!(&**message, Message::Assistant(reply) if reply.calls().any(|one| one.id == call.id));
         if is_its_reply {
-            return heard.authorship(&call.args);
+            return provenance.authorship(&call.args);
         }
-        heard.hear(Arc::clone(message));
+        provenance.add(Arc::clone(message));
     }
     // The conversation was cleared: what was said is not known.
     Authorship::External

@@ -5,8 +5,8 @@
 //! cache it.
 
 mod book;
+mod parts;
 mod sent;
-mod shown;
 mod steering;
 mod template;
 
@@ -34,8 +34,8 @@ pub use self::book::{
     ASPECTS, Aspect, DEFAULT_PERSONALITY, PERSONALITIES, PersonalityPart, PromptBook, Section, SectionSource,
     TemplateValues,
 };
+pub use self::parts::{PromptPart, PromptPosition, parts};
 pub use self::sent::{SentConversation, SentError, SentPrompt, changed_prefix, sent, sent_request};
-pub use self::shown::{PromptPart, PromptPlace, parts};
 pub use self::steering::{Steering, Tier};
 pub use self::template::TemplateError;
 
@@ -143,7 +143,7 @@ pub fn title_request(model: &ActiveModel, quoted: &str) -> ModelRequest {
     side_request(model, RequestKind::Title, TITLE, format!("Name this conversation:\n\n{quoted}"))
 }
 
-/// Builds a request beside the conversation, without tools.
+/// Builds a request outside of the conversation, without tools.
 fn side_request(model: &ActiveModel, purpose: RequestKind, system: &str, text: String) -> ModelRequest {
     ModelRequest {
         system: system.trim().to_owned(),

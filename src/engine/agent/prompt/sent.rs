@@ -1,4 +1,4 @@
-//! What an earlier turn sent: what precedes the conversation is recorded whenever it differs from that of the last request,
+//! The prompt of an earlier turn: the texts before the conversation are recorded whenever they differ from the last ones,
 //! with the limits of the conversation, which is built again from the records before the request. Pure.
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Preamble;
-use super::shown::{PromptPart, PromptPlace, prefix};
+use super::parts::{PromptPart, PromptPosition, prefix};
 use crate::agent::context::{Omission, TOKENS_PER_IMAGE, ViewLimits};
 use crate::agent::driver::ActiveModel;
 use crate::history::{History, Record};
@@ -45,7 +45,7 @@ impl SentPrompt {
     /// Returns the system prompt.
     #[must_use]
     pub fn system(&self) -> String {
-        let prefix = self.parts.iter().filter(|part| part.place == PromptPlace::Prefix);
+        let prefix = self.parts.iter().filter(|part| part.place == PromptPosition::Prefix);
         prefix.map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n")
     }
 
@@ -175,7 +175,7 @@ fn reason(left_out: Omission, limits: ViewLimits) -> String {
 /// Returns the parts of a message, which has this number in its request.
 fn said(number: usize, message: &Message) -> Vec<PromptPart> {
     let text = |name: &str, text: String| {
-        PromptPart::new(name, PromptPlace::Conversation, format!("message {number}"), text)
+        PromptPart::new(name, PromptPosition::Conversation, format!("message {number}"), text)
     };
     let pieces = message.pieces().map(|piece| match piece {
         MessagePiece::Prompt(said) => text("user", said.to_owned()),
@@ -229,7 +229,7 @@ fn part((kind, text): (&NoteKind, &str)) -> PromptPart {
         | NoteKind::Summary
         | NoteKind::Undone => ("note", kind.label().unwrap_or_default().to_owned()),
     };
-    PromptPart::new(name, PromptPlace::Tail, source, text.to_owned())
+    PromptPart::new(name, PromptPosition::Tail, source, text.to_owned())
 }
 
 #[cfg(test)]
@@ -240,7 +240,7 @@ mod tests {
     fn prefix_of(text: &str) -> Record {
         let part = PromptPart {
             name: "style".to_owned(),
-            place: PromptPlace::Prefix,
+            place: PromptPosition::Prefix,
             source: "x.md".to_owned(),
             tokens: 1,
             text: text.to_owned(),

@@ -1,4 +1,4 @@
-//! What is known of models that need other words or other settings: a table by provider and the beginning of the model's
+//! Models that need additional instructions or other settings: a table by provider and the beginning of the model's
 //! name. The user's own settings precede it.
 
 /// How much of the prompt a model can follow.
@@ -13,17 +13,17 @@ pub enum Tier {
     Full,
 }
 
-/// A habit that a model needs to be steered away from.
+/// An unwanted tendency of a model, against which it gets an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Habit {
+pub enum Tendency {
     Verbose,
     Overeager,
     Lazy,
     Hesitant,
 }
 
-impl Habit {
-    /// The words against it.
+impl Tendency {
+    /// The instruction against it.
     pub fn text(self) -> &'static str {
         match self {
             Self::Verbose => include_str!("../../../../prompts/steering/verbose.md"),
@@ -34,13 +34,13 @@ impl Habit {
     }
 }
 
-/// What is known of a family of models at a provider.
+/// The properties of a family of models at a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steering {
     provider: &'static str,
     /// The beginning of the model's name, in lower case.
     model: &'static str,
-    pub habits: &'static [Habit],
+    pub tendencies: &'static [Tendency],
     pub tier: Tier,
     pub temperature: Option<f32>,
     pub top_p: Option<f32>,
@@ -53,7 +53,7 @@ const TABLE: &[Steering] = &[
     Steering {
         provider: "ollama",
         model: "glm-4.7-flash",
-        habits: &[Habit::Overeager],
+        tendencies: &[Tendency::Overeager],
         tier: Tier::Minimal,
         temperature: Some(0.7),
         top_p: Some(1.0),
@@ -62,7 +62,7 @@ const TABLE: &[Steering] = &[
     Steering {
         provider: "ollama",
         model: "llama3.1",
-        habits: &[Habit::Hesitant],
+        tendencies: &[Tendency::Hesitant],
         tier: Tier::Reduced,
         temperature: None,
         top_p: None,
@@ -71,7 +71,7 @@ const TABLE: &[Steering] = &[
     Steering {
         provider: "ollama",
         model: "qwen3",
-        habits: &[],
+        tendencies: &[],
         tier: Tier::Full,
         temperature: Some(0.6),
         top_p: Some(0.95),
@@ -80,7 +80,7 @@ const TABLE: &[Steering] = &[
 ];
 
 impl Steering {
-    /// Returns what is known of a model at a provider; a folder before its name does not count.
+    /// Returns the row of a model at a provider; a folder before its name does not count.
     #[must_use]
     pub fn of(provider: &str, model: &str) -> Option<&'static Self> {
         let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
@@ -93,10 +93,10 @@ impl Steering {
         format!("{}:{}", self.provider, self.model)
     }
 
-    /// Returns the words against its habits; `None` if it has none.
+    /// Returns the instructions against its tendencies; `None` if it has none.
     #[must_use]
     pub fn text(&self) -> Option<String> {
-        let texts: Vec<&str> = self.habits.iter().map(|habit| habit.text().trim()).collect();
+        let texts: Vec<&str> = self.tendencies.iter().map(|tendency| tendency.text().trim()).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 }
@@ -122,7 +122,7 @@ mod tests {
                 "{model}"
             );
         }
-        // Only habits bring words.
+        // Only tendencies bring instructions.
         assert_eq!(Steering::of("ollama", "qwen3").unwrap().text(), None);
         let text = Steering::of("ollama", "llama3.1").unwrap().text().unwrap();
         assert!(text.starts_with("Call tools when they help"), "{text}");

@@ -29,10 +29,10 @@ impl Turn {
                 self.phase = Phase::Draining(NextStep::End(TurnEnd::Interrupted));
             }
             Phase::Summarizing(assembler, _) => {
-                let told = assembler.usage().filter(|usage| *usage != Usage::default());
+                let reported = assembler.usage().filter(|usage| *usage != Usage::default());
                 out.push(Effect::CancelModel);
-                self.budget.used.count(told, self.cost(told), None);
-                let ended = self.summary_ended(told, None);
+                self.budget.used.count(reported, self.cost(reported), None);
+                let ended = self.summary_ended(reported, None);
                 out.push(Effect::Commit(vec![ended], Durability::Written));
                 if self.kind == TurnKind::Compaction {
                     out.push(Effect::status(statuses::COMPACTION_STOPPED));
@@ -66,8 +66,8 @@ impl Turn {
         let Phase::Streaming(assembler) = phase else { return };
         self.stopping = how;
         out.push(Effect::CancelModel);
-        let told = assembler.usage().filter(|usage| *usage != Usage::default());
-        self.count_request(told, None, out);
+        let reported = assembler.usage().filter(|usage| *usage != Usage::default());
+        self.count_request(reported, None, out);
         if how == StopState::Close {
             // A resumed turn repeats the request; a new prompt keeps the partial text.
             let mut assembler = assembler;

@@ -110,7 +110,7 @@ impl Turn {
         self.given_up = Some(format!("{from}: {error}"));
         self.who = ModelRole::Fallback;
         self.failures = 0;
-        out.push(Effect::Show(Event::FellBack { from, to, class: error.class, why: error.told() }));
+        out.push(Effect::Show(Event::FellBack { from, to, class: error.class, why: error.describe() }));
         NextStep::Request
     }
 

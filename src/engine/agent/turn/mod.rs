@@ -275,7 +275,7 @@ impl Turn {
     fn new(mut setup: Setup, history: &History, number: u32, budget: Budget, attempt: u32) -> Self {
         // Compaction does not change where a text came from.
         for message in history.archived().chain(history.entries().iter().map(|(_, message)| message)) {
-            setup.rules.heard.hear(Arc::clone(message));
+            setup.rules.provenance.add(Arc::clone(message));
         }
         Self {
             setup,
@@ -319,15 +319,15 @@ impl Turn {
 
     /// Sets the tools that the next request offers: its calls are judged by these descriptions.
     pub fn offer(&mut self, specs: Arc<BTreeMap<ToolName, ToolSpec>>, hooked: BTreeSet<ToolName>) {
-        self.setup.rules.heard.offer(Arc::clone(&specs));
+        self.setup.rules.provenance.offer(Arc::clone(&specs));
         self.setup.rules.specs = specs;
         self.setup.rules.hooked = hooked;
     }
 
     /// Adds a message that the next request contains and no earlier one did; in order. Called before the
-    /// model is asked, because decisions on its calls depend on it: no reply contains words that came later.
-    pub fn hear(&mut self, message: Arc<Message>) {
-        self.setup.rules.heard.hear(message);
+    /// model is asked, because decisions on its calls depend on the messages before them.
+    pub fn observe(&mut self, message: Arc<Message>) {
+        self.setup.rules.provenance.add(message);
     }
 
     /// Handles one input. Inputs that are stale, or come after the end, do nothing.
@@ -424,7 +424,8 @@ impl Turn {
 
     /// Removes the newest queued prompt with this text; if it was sent already, a status line says so.
     fn on_take_back(&mut self, parts: &[UserPart], out: &mut Vec<Effect>) {
-        let Some(at) = self.queued.iter().rposition(|queued| images::words(queued) == images::words(parts))
+        let Some(at) =
+            self.queued.iter().rposition(|queued| images::typed_text(queued) == images::typed_text(parts))
         else {
             return out.push(Effect::status(statuses::SENT_ALREADY));
         };

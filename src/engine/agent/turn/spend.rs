@@ -1,4 +1,4 @@
-//! What is checked before a request: whether the conversation fits the model, and caps, at which the user is asked.
+//! Checks before a request: whether the conversation fits the model, and caps, at which the user is asked.
 
 use super::{Audience, Overflow, Phase, Turn, TurnKind};
 use crate::agent::caps::{CapAnswer, CapQuestion, Figures};

@@ -19,7 +19,7 @@ use crate::agent::effect::{Effect, EstimateScope, Fit, Input, ModelRole};
 use crate::agent::port::Event;
 use crate::approval::rules::{Rule, RuleEffect, RuleSet, RuleSource};
 use crate::approval::{
-    Approval, AutoApprove, Decider, Grants, Place, Policy, Provenance, RequestId, Verdict,
+    Approval, AutoApprove, Decider, Grants, Policy, Provenance, RequestId, Verdict, Workspace,
 };
 use crate::config::{Cap, Mode};
 use crate::history::{
@@ -132,8 +132,8 @@ fn setup(dice: &mut Dice, policy: Policy, grants: Grants) -> Setup {
             specs: Arc::new(specs()),
             hooked,
             isolation: Isolation::NONE,
-            place: Place { folder: "/w".into(), ..Place::default() },
-            heard: Provenance::default(),
+            place: Workspace { folder: "/w".into(), ..Workspace::default() },
+            provenance: Provenance::default(),
             now: jiff::Timestamp::UNIX_EPOCH,
             expiry: dice.one_in(2).then(|| Duration::from_secs(5)),
             tool_retries: 2,

@@ -1,16 +1,16 @@
-//! Whose words a text is that a call wants to keep.
+//! Determines the author of a text that a call stores.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::voices::{Side, Voice, voices};
+use super::sources::{Side, TextSource, sources};
 use super::{Provenance, Reach, Taint};
 use crate::message::{Authorship, Message, Source, UserPart};
 use crate::tool::Category;
 
-/// The argument that is kept.
+/// The argument that is stored.
 const CONTENT: &str = "content";
 
 /// The share of the words of a text that the user must have written.
@@ -20,7 +20,7 @@ const SAID: f64 = 0.7;
 const LETTERS: usize = 5;
 
 impl Provenance {
-    /// Says whose words the content is that a call keeps.
+    /// Returns the authorship of the content that a call stores.
     #[must_use]
     pub fn authorship(&self, args: &Value) -> Authorship {
         if !self.taints(args, Reach::Beyond).is_empty() {
@@ -28,7 +28,7 @@ impl Provenance {
         }
         let content = args.get(CONTENT).and_then(Value::as_str).unwrap_or_default();
         let has_read = self.read_in_turn().is_some();
-        // What was read may turn round what was said in other turns.
+        // Text that was read in this turn may reverse a statement of an earlier turn.
         let from = if has_read { self.turn_begins() } else { 0 };
         let said: HashSet<String> = self.prompts(from).flat_map(stems).collect();
         let stems = stems(content);
@@ -62,18 +62,18 @@ impl Provenance {
         })
     }
 
-    /// Returns the last untrusted text that the model received since the turn began, if there is one, or a summary of what it
-    /// received: what it writes may say it in other words.
+    /// Returns the last untrusted text that the model received since the turn began, if there is one, or a summary of such text:
+    /// the model may paraphrase it.
     #[must_use]
     pub fn read_in_turn(&self) -> Option<Taint> {
         let from = self.turn_begins();
-        let is_read = |voice: &Voice<'_>| match (&voice.side, &voice.source) {
+        let is_read = |source: &TextSource<'_>| match (&source.side, &source.origin) {
             (Side::Person, _) => false,
             // A tool for the user returns the user's words, or the model's.
             (Side::Files | Side::Outside, Source::Tool { name }) => {
                 self.category(name) != Some(Category::User)
             }
-            (Side::Files | Side::Outside, Source::Program) => voice.from.is_some(),
+            (Side::Files | Side::Outside, Source::Program) => source.from.is_some(),
             (
                 Side::Files | Side::Outside,
                 Source::File { .. } | Source::Command { .. } | Source::Server { .. } | Source::Web { .. },
@@ -81,10 +81,10 @@ impl Provenance {
         };
         let of_turn = self.messages.get(from..).unwrap_or_default();
         let is_summarized = of_turn.iter().any(|message| message.summary().is_some());
-        let last = voices(of_turn, &self.tools)
+        let last = sources(of_turn, &self.tools)
             .into_iter()
             .rfind(is_read)
-            .map(|last| (last.source, last.from.cloned()));
+            .map(|last| (last.origin, last.from.cloned()));
         let (source, from) = last.or(is_summarized.then_some((Source::Program, None)))?;
         let words = "(written after it was read)".to_owned();
         Some(Taint { arg: format!("/{CONTENT}"), words, source, from })
@@ -95,7 +95,7 @@ impl Provenance {
 fn stems(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
     let stems = words.map(|word| word.to_lowercase().chars().take(LETTERS).collect::<String>());
-    // It stands for `I`.
+    // It replaces `I`.
     stems.filter(|stem| stem != "user").collect()
 }
 
@@ -209,10 +209,10 @@ mod tests {
                 false,
             ),
         ] {
-            let mut heard = Provenance::new(crate::approval::provenance::tests::tools());
-            messages.into_iter().for_each(|message| heard.hear(Arc::new(message)));
-            assert_eq!(heard.authorship(&json!({ "content": content })), authorship, "{content}");
-            assert_eq!(heard.read_in_turn().is_some(), is_read, "{content}");
+            let mut provenance = Provenance::new(crate::approval::provenance::tests::tools());
+            messages.into_iter().for_each(|message| provenance.add(Arc::new(message)));
+            assert_eq!(provenance.authorship(&json!({ "content": content })), authorship, "{content}");
+            assert_eq!(provenance.read_in_turn().is_some(), is_read, "{content}");
         }
     }
 }

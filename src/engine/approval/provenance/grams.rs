@@ -31,7 +31,7 @@ struct Seed {
     hash: u64,
     /// The index of its first letter, at its first occurrence.
     first: usize,
-    heard: SeedSource,
+    source: SeedSource,
 }
 
 /// The source of a run.
@@ -39,12 +39,12 @@ struct Seed {
 pub(super) enum SeedSource {
     Nowhere,
     /// A source whose text is not tainted.
-    Excused,
-    /// This voice, the first one that contains the run.
+    Trusted,
+    /// The source with this index, the first one that contains the run.
     By(usize),
 }
 
-/// Consecutive letters of one argument that untrusted voices contain.
+/// Consecutive letters of one argument that untrusted sources contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CopiedRange {
     /// Index of the argument.
@@ -52,8 +52,8 @@ pub(super) struct CopiedRange {
     /// Byte range in the argument.
     pub start: usize,
     pub end: usize,
-    /// The voice that contains most of it.
-    pub voice: usize,
+    /// Index of the source that contains most of it.
+    pub source: usize,
 }
 
 impl Grams {
@@ -97,7 +97,7 @@ impl Grams {
             }
             slot = (slot + 1) % self.slots.len();
         }
-        self.runs.push(Seed { hash, first, heard: SeedSource::Nowhere });
+        self.runs.push(Seed { hash, first, source: SeedSource::Nowhere });
         self.slots[slot] = self.runs.len();
         let (word, bit) = self.bit(hash);
         self.filter[word] |= bit;
@@ -124,7 +124,7 @@ impl Grams {
     }
 
     /// Marks the runs of the arguments that a text contains, unless an earlier text contained them.
-    pub(super) fn hear(&mut self, text: &str, by: SeedSource) {
+    pub(super) fn search(&mut self, text: &str, by: SeedSource) {
         if self.is_empty() {
             return;
         }
@@ -143,10 +143,10 @@ impl Grams {
         }
         let mut slot = self.slot(hash);
         while let Some(known) = self.slots[slot].checked_sub(1) {
-            let Seed { hash: its, first, heard } = self.runs[known];
-            if its == hash && (heard != SeedSource::Nowhere || self.run(first).eq(roll.held())) {
-                if heard == SeedSource::Nowhere {
-                    self.runs[known].heard = by;
+            let Seed { hash: its, first, source } = self.runs[known];
+            if its == hash && (source != SeedSource::Nowhere || self.run(first).eq(roll.held())) {
+                if source == SeedSource::Nowhere {
+                    self.runs[known].source = by;
                 }
                 return;
             }
@@ -154,21 +154,21 @@ impl Grams {
         }
     }
 
-    /// The stretches that untrusted voices contain and no excused source does, in the order of the arguments.
+    /// The stretches that untrusted sources contain and no trusted source does, in the order of the arguments.
     pub(super) fn stretches(&self) -> Vec<CopiedRange> {
         let mut found = Vec::new();
-        let (mut heard_to, mut excused_to, mut voice) = (0, 0, 0);
+        let (mut matched_to, mut trusted_to, mut source) = (0, 0, 0);
         let mut from = 0;
         for (arg, to) in self.ends.iter().copied().enumerate() {
             let mut open: Option<Open> = None;
             for at in from..to {
-                match self.begins[at].map(|run| self.runs[run].heard) {
-                    Some(SeedSource::By(by)) => (heard_to, voice) = (at + SEED, by),
-                    Some(SeedSource::Excused) => excused_to = at + SEED,
+                match self.begins[at].map(|run| self.runs[run].source) {
+                    Some(SeedSource::By(by)) => (matched_to, source) = (at + SEED, by),
+                    Some(SeedSource::Trusted) => trusted_to = at + SEED,
                     Some(SeedSource::Nowhere) | None => {}
                 }
-                if at < heard_to && at >= excused_to {
-                    open.get_or_insert_with(|| Open::at(at)).hear(voice);
+                if at < matched_to && at >= trusted_to {
+                    open.get_or_insert_with(|| Open::at(at)).count(source);
                 } else if let Some(done) = open.take() {
                     found.push(self.close(arg, &done, at));
                 }
@@ -181,30 +181,30 @@ impl Grams {
 
     fn close(&self, arg: usize, open: &Open, end: usize) -> CopiedRange {
         let (first, last) = (self.letters[open.first], self.letters[end - 1]);
-        CopiedRange { arg, start: first.start, end: last.end, voice: open.most() }
+        CopiedRange { arg, start: first.start, end: last.end, source: open.most() }
     }
 }
 
 /// A stretch that may continue.
 struct Open {
     first: usize,
-    /// Number of letters per voice.
-    voices: BTreeMap<usize, usize>,
+    /// Number of letters per source.
+    sources: BTreeMap<usize, usize>,
 }
 
 impl Open {
     fn at(first: usize) -> Self {
-        Self { first, voices: BTreeMap::new() }
+        Self { first, sources: BTreeMap::new() }
     }
 
-    fn hear(&mut self, voice: usize) {
-        *self.voices.entry(voice).or_default() += 1;
+    fn count(&mut self, source: usize) {
+        *self.sources.entry(source).or_default() += 1;
     }
 
-    /// The voice with most letters; on a tie, the earlier one.
+    /// The source with most letters; on a tie, the earlier one.
     fn most(&self) -> usize {
-        let best = self.voices.iter().max_by_key(|(voice, count)| (**count, Reverse(**voice)));
-        best.map_or(0, |(voice, _)| *voice)
+        let best = self.sources.iter().max_by_key(|(source, count)| (**count, Reverse(**source)));
+        best.map_or(0, |(source, _)| *source)
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::addresses::is_invisible;
+use super::sources::Side;
 use super::spelling::spelled;
-use super::voices::Side;
 
 /// Minimum characters of a span of several words, white space counted once: about half a line, which is not
 /// written twice by chance; shorter ones are idioms.
@@ -18,7 +18,7 @@ const WORDS: usize = 3;
 const LONG_WORD: usize = 32;
 
 /// Maximum characters of a reported span.
-const TOLD: usize = 200;
+const LONGEST_REPORTED: usize = 200;
 
 /// One text in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Measure {
 
 /// Cuts a text to the reported length.
 pub(super) fn cut(words: &str) -> String {
-    match words.char_indices().nth(TOLD) {
+    match words.char_indices().nth(LONGEST_REPORTED) {
         Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
         None => words.to_owned(),
     }

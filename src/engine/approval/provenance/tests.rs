@@ -126,7 +126,7 @@ pub(super) fn tools() -> Arc<BTreeMap<ToolName, ToolSpec>> {
 
 fn provenance(texts: &[(By, &str)]) -> Provenance {
     let mut all = Provenance::new(tools());
-    texts.iter().flat_map(|(by, text)| said(*by, text)).for_each(|message| all.hear(Arc::new(message)));
+    texts.iter().flat_map(|(by, text)| said(*by, text)).for_each(|message| all.add(Arc::new(message)));
     all
 }
 

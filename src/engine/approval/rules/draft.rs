@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::pattern::escape;
 use super::predicate::{COMMANDS, PATHS};
-use crate::approval::words::{CommandWords, Extent, command_words};
+use crate::approval::command_words::{CommandWords, Extent, command_words};
 use crate::bash;
 use crate::message::ToolName;
 use crate::stdx::paths::{display_relative, normalize};
@@ -55,7 +55,7 @@ impl std::fmt::Display for Draft {
 /// Drafts the rule for this call. `folder` is its session's folder.
 #[must_use]
 pub fn draft(tool: &ToolName, args: &Value, access: &Access, folder: &Path) -> Draft {
-    DraftPlace { folder, access, scope: DraftScope::Similar }.draft(tool, args)
+    DraftSource { folder, access, scope: DraftScope::Similar }.draft(tool, args)
 }
 
 /// How much a draft covers.
@@ -71,13 +71,13 @@ pub(super) enum DraftScope {
     Wide,
 }
 
-pub(super) struct DraftPlace<'a> {
+pub(super) struct DraftSource<'a> {
     pub folder: &'a Path,
     pub access: &'a Access,
     pub scope: DraftScope,
 }
 
-impl DraftPlace<'_> {
+impl DraftSource<'_> {
     pub fn draft(&self, tool: &ToolName, args: &Value) -> Draft {
         let mut lines = Vec::new();
         self.object("args", args, &mut lines);
@@ -159,7 +159,7 @@ impl DraftPlace<'_> {
             }),
             DraftScope::Wide => reading(script),
         };
-        named.map_or_else(|| quoted(script), |named| words(&named))
+        named.map_or_else(|| quoted(script), |named| words_test(&named))
     }
 
     /// A test for files of the same type in the same folder; for a folder, for everything inside it.
@@ -223,7 +223,7 @@ fn reading(script: &str) -> Option<Vec<Vec<String>>> {
 }
 
 /// A test for commands that begin with one of these lists of words.
-fn words(named: &[Vec<String>]) -> String {
+fn words_test(named: &[Vec<String>]) -> String {
     let list = |one: &Vec<String>| {
         let words: Vec<String> = one.iter().map(|word| quoted(word)).collect();
         format!("[{}]", words.join(", "))

@@ -75,7 +75,7 @@ impl RuleParser<'_> {
                 _ => {
                     let what = format!(
                         "`{}` is not allowed here; each rule begins with a `[[rule]]` line",
-                        shown(key)
+                        name_line(key)
                     );
                     self.problem(line, what);
                 }
@@ -356,15 +356,15 @@ fn made_id(rule: &Rule) -> String {
 fn unknown(name: &str, known: &[&'static str], has: &str) -> String {
     let list = known.join(", ");
     match text::nearest(name, known.iter().copied()) {
-        Some(nearest) => format!("`{}` is not known; did you mean `{nearest}`?", shown(name)),
-        None => format!("`{}` is not known; {has} {list}", shown(name)),
+        Some(nearest) => format!("`{}` is not known; did you mean `{nearest}`?", name_line(name)),
+        None => format!("`{}` is not known; {has} {list}", name_line(name)),
     }
 }
 
-fn shown(name: &str) -> String {
+fn name_line(name: &str) -> String {
     text::truncate(&text::sanitize_line(name), SHOWN)
 }
 
 fn quoted(example: &str) -> String {
-    format!("`{}`", shown(example))
+    format!("`{}`", name_line(example))
 }

@@ -88,8 +88,9 @@ impl Regex {
             }
             Err(error) => {
                 // The library's message spans several lines; the last one says what is wrong.
-                let told = error.to_string();
-                let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                let message = error.to_string();
+                let last =
+                    message.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
                 Err(format!("the regular expression is not valid: {last}"))
             }
         }

@@ -8,7 +8,7 @@ use reqwest::Url;
 use serde_json::{Number, Value};
 
 use super::pattern::{Glob, Regex};
-use crate::approval::words::{follows_harmlessly, says_more};
+use crate::approval::command_words::{follows_harmlessly, says_more};
 use crate::bash::{self, Invocation};
 use crate::message::ToolName;
 use crate::stdx::paths::{display_relative, normalize};
@@ -251,7 +251,7 @@ impl Predicate {
             (Self::Host(glob), Value::String(text)) => {
                 host(text).map_or(Truth::Unknown, |host| said(glob.matches(&host)))
             }
-            (Self::Words(choices), Value::String(script)) => words(choices, script, need),
+            (Self::Words(choices), Value::String(script)) => begins_with_words(choices, script, need),
             (Self::Bounds { min, max }, Value::Number(number)) => bounds(*min, *max, number),
             (
                 Self::Glob(_)
@@ -338,7 +338,7 @@ pub(super) fn host(text: &str) -> Option<String> {
     (!host.is_empty()).then_some(host)
 }
 
-fn words(choices: &[Vec<Vec<Glob>>], script: &str, need: MatchQuantifier) -> Truth {
+fn begins_with_words(choices: &[Vec<Vec<Glob>>], script: &str, need: MatchQuantifier) -> Truth {
     let Some(invocations) = bash::invocations(script) else { return Truth::Unknown };
     if need == MatchQuantifier::All && says_more(script) {
         return Truth::Unknown;

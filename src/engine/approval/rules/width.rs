@@ -1,6 +1,6 @@
 //! The widths that a rule for a call may have, from this very call to what is like it.
 //!
-//! Pure. Nothing wider than the call is offered for a command whose words do not say what it does (interpreters, package
+//! Pure. Nothing wider than the call is offered for a command whose effect does not follow from its words (interpreters, package
 //! and network tools), for a path that may hold secrets or lies outside the session's folder, and for HIGH. A rule for a
 //! call that is not HIGH covers none of a higher risk.
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::draft::{DraftPlace, DraftScope, prefixes, quoted, reader};
+use super::draft::{DraftScope, DraftSource, prefixes, quoted, reader};
 use super::predicate::COMMANDS;
 use super::{RuleSet, RuleSource};
 use crate::message::ToolName;
@@ -29,7 +29,7 @@ pub struct RuleWidth {
 /// Drafts the rules that would allow this call, the narrowest first; at least one. `folder` is its session's folder.
 #[must_use]
 pub fn widths(tool: &ToolName, args: &Value, access: &Access, risk: Risk, folder: &Path) -> Vec<RuleWidth> {
-    let place = |scope| DraftPlace { folder, access, scope };
+    let place = |scope| DraftSource { folder, access, scope };
     let paths = place(DraftScope::Call).paths(args);
     let command = COMMANDS.iter().find_map(|name| args.get(name)?.as_str());
     let is_plain = |path: &PathBuf| {

@@ -76,7 +76,7 @@ pub struct ListedModel {
     /// The name used in requests.
     pub name: String,
     /// The properties that the list states.
-    pub told: Profile,
+    pub profile: Profile,
 }
 
 /// Returns the models that a service offers, sorted by name. `patience` limits all pages together.
@@ -190,27 +190,27 @@ fn open_ai(item: &Value) -> Option<ListedModel> {
     let inputs = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
     let sees = inputs.map(|inputs| inputs.iter().any(|input| input == "image"));
     let vision = item.pointer("/capabilities/vision").and_then(Value::as_bool);
-    let told = Profile {
+    let profile = Profile {
         window: tokens(item, &windows),
         max_output: tokens(item, &["/top_provider/max_completion_tokens", "/max_completion_tokens"]),
         price: item.get("pricing").and_then(price),
         images: sees.or(vision),
         ..Profile::default()
     };
-    Some(ListedModel { name: text(item, "id")?, told })
+    Some(ListedModel { name: text(item, "id")?, profile })
 }
 
 fn anthropic(item: &Value) -> Option<ListedModel> {
     let supports =
         |what: &str| item.pointer(&format!("/capabilities/{what}/supported")).and_then(Value::as_bool);
-    let told = Profile {
+    let profile = Profile {
         window: tokens(item, &["/max_input_tokens"]),
         max_output: tokens(item, &["/max_tokens"]),
         thinking: never_where(supports("thinking")),
         images: supports("image_input"),
         ..Profile::default()
     };
-    Some(ListedModel { name: text(item, "id")?, told })
+    Some(ListedModel { name: text(item, "id")?, profile })
 }
 
 fn gemini(item: &Value) -> Option<ListedModel> {
@@ -219,13 +219,13 @@ fn gemini(item: &Value) -> Option<ListedModel> {
         return None;
     }
     let name = text(item, "name")?;
-    let told = Profile {
+    let profile = Profile {
         window: tokens(item, &["/inputTokenLimit"]),
         max_output: tokens(item, &["/outputTokenLimit"]),
         thinking: never_where(item.get("thinking").and_then(Value::as_bool)),
         ..Profile::default()
     };
-    Some(ListedModel { name: name.strip_prefix("models/").unwrap_or(&name).to_owned(), told })
+    Some(ListedModel { name: name.strip_prefix("models/").unwrap_or(&name).to_owned(), profile })
 }
 
 /// Skips embedding models: they are of the BERT family.
@@ -234,7 +234,7 @@ fn ollama(item: &Value) -> Option<ListedModel> {
     if family.ends_with("bert") {
         return None;
     }
-    Some(ListedModel { name: text(item, "name")?, told: Profile::default() })
+    Some(ListedModel { name: text(item, "name")?, profile: Profile::default() })
 }
 
 fn lm_studio(item: &Value) -> Option<ListedModel> {
@@ -242,12 +242,12 @@ fn lm_studio(item: &Value) -> Option<ListedModel> {
     if kind == "embeddings" {
         return None;
     }
-    let told = Profile {
+    let profile = Profile {
         window: tokens(item, &["/loaded_context_length"]),
         images: Some(kind == "vlm"),
         ..Profile::default()
     };
-    Some(ListedModel { name: text(item, "id")?, told })
+    Some(ListedModel { name: text(item, "id")?, profile })
 }
 
 /// Converts a list's statement: that a model cannot think is certain; how to request thinking, a list does
@@ -264,7 +264,7 @@ fn add_loaded(models: &mut [ListedModel], loaded: &Value) {
             continue;
         };
         for model in models.iter_mut().filter(|model| model.name == name) {
-            model.told.window = Some(window);
+            model.profile.window = Some(window);
         }
     }
 }

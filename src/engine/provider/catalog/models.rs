@@ -51,15 +51,15 @@ const TABLES: &[ModelTable] = &[
     ModelTable { service: "cerebras", rows: others::CEREBRAS, is_vendor: false },
 ];
 
-/// Returns the known properties of a model at a service. `told` is what the service's own list states: it
+/// Returns the known properties of a model at a service. `reported` is what the service's own list states: it
 /// ranks below the service's row in these tables, and above the general knowledge of the model.
 #[must_use]
-pub fn profile(service: &str, model: &str, told: Profile) -> Profile {
+pub fn profile(service: &str, model: &str, reported: Profile) -> Profile {
     let name = bare(model);
     let own = rows(service).filter(|row| row.is(&name)).max_by_key(|row| row.name.len());
     match own {
-        Some(row) => row.profile.or(told),
-        None => told.or(elsewhere(&name)),
+        Some(row) => row.profile.or(reported),
+        None => reported.or(elsewhere(&name)),
     }
 }
 
@@ -148,7 +148,7 @@ impl ModelRow {
         self
     }
 
-    const fn blind(mut self) -> Self {
+    const fn without_images(mut self) -> Self {
         self.profile.images = Some(false);
         self
     }

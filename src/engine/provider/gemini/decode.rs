@@ -38,8 +38,8 @@ impl GenerateProtocol {
         let candidate = first_candidate(chunk);
         let model = chunk.get("modelVersion").and_then(Value::as_str).filter(|model| !model.is_empty());
         let blocked = GeminiEnd::of_prompt(chunk);
-        let told = chunk.get("usageMetadata");
-        if candidate.is_none() && model.is_none() && blocked.is_none() && told.is_none() {
+        let reported = chunk.get("usageMetadata");
+        if candidate.is_none() && model.is_none() && blocked.is_none() && reported.is_none() {
             self.foreign = true;
             return Ok(());
         }
@@ -55,7 +55,7 @@ impl GenerateProtocol {
         if candidate.is_none() && blocked.is_some() {
             self.ending = blocked;
         }
-        self.usage = told.and_then(ending::usage).or(self.usage);
+        self.usage = reported.and_then(ending::usage).or(self.usage);
         Ok(())
     }
 

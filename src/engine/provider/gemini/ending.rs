@@ -114,11 +114,11 @@ impl GeminiEnd {
 
 /// Reads token counts: input includes caches, output includes thoughts. `None` where nothing was counted:
 /// chunks of Vertex may report only their traffic type.
-pub fn usage(told: &Value) -> Option<Usage> {
+pub fn usage(reported: &Value) -> Option<Usage> {
     let (mut prompt, mut tools, mut said, mut thought, mut cached, mut total) =
         (None, None, None, None, None, None);
     // A single pass, because this runs for every chunk.
-    for (key, count) in told.as_object()? {
+    for (key, count) in reported.as_object()? {
         let place = match key.as_str() {
             "promptTokenCount" => &mut prompt,
             "toolUsePromptTokenCount" => &mut tools,

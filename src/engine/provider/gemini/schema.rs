@@ -230,14 +230,14 @@ fn describe(adapted: &mut Value, own: &str, notes: &[String]) {
 
 /// Returns a schema's types under this wire's names, and whether null is one of them.
 fn types(fields: &Map<String, Value>) -> (Vec<String>, bool) {
-    let told: Vec<&str> = match fields.get("type") {
+    let stated: Vec<&str> = match fields.get("type") {
         Some(Value::String(one)) => vec![one],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-        Some(_) | None => vec![untold(fields)],
+        Some(_) | None => vec![inferred_type(fields)],
     };
     let mut types: Vec<String> = Vec::new();
     let mut nullable = false;
-    for one in told {
+    for one in stated {
         let one = one.to_ascii_uppercase();
         match one.as_str() {
             "NULL" => nullable = true,
@@ -251,7 +251,7 @@ fn types(fields: &Map<String, Value>) -> (Vec<String>, bool) {
 }
 
 /// Infers the type of a schema that does not state it.
-fn untold(fields: &Map<String, Value>) -> &'static str {
+fn inferred_type(fields: &Map<String, Value>) -> &'static str {
     let first = values(fields).and_then(|values| values.iter().find(|value| !value.is_null()));
     match first {
         Some(Value::Number(number)) if number.is_f64() => "number",

@@ -1,14 +1,14 @@
 //! `offline`: the built-in provider for a first look without a key and without network.
 //!
 //! It is no language model and says so. A table of fixed requests has a script for each of them, with real tool calls,
-//! which go through the same turn and the same approvals as any model's; what came of them is told honestly. Equal
+//! which go through the same turn and the same approvals as any model's; their outcome is reported honestly. Equal
 //! conversations get equal replies. It opens no connection and reads no file. Called by `app` where nothing else is
 //! configured.
 
 mod outcome;
 mod reply;
 mod script;
-mod words;
+mod texts;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub struct Offline {
 impl Offline {
     pub const NAME: &'static str = "offline";
 
-    /// The name of what stands in for a model.
+    /// The name of the offline model.
     pub const MODEL: &'static str = "tour";
 
     #[must_use]
@@ -63,8 +63,8 @@ impl Provider for Offline {
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let reply = match request.purpose {
             RequestKind::Answer => Reply::to(&request),
-            RequestKind::Summary => Reply::said(words::SUMMARY),
-            RequestKind::Title => Reply::said(words::TITLE),
+            RequestKind::Summary => Reply::said(texts::SUMMARY),
+            RequestKind::Title => Reply::said(texts::TITLE),
         };
         let events = events(reply, self.pace);
         let pace = self.pace;

@@ -12,7 +12,7 @@ const SHOWN_LINES: usize = 16;
 const SHOWN_WIDTH: usize = 200;
 
 /// One call and its return, in Markdown.
-pub fn told(call: &ToolCall, returned: &ToolReturn) -> String {
+pub fn describe(call: &ToolCall, returned: &ToolReturn) -> String {
     let text = returned.text();
     let what = subject(call);
     match returned.status {

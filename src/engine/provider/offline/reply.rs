@@ -1,9 +1,9 @@
-//! The next reply to a conversation: from its last request, and from what came of the calls since.
+//! The next reply to a conversation: from its last request, and from the outcome of the calls since.
 
 use serde_json::Value;
 
 use super::script::{Script, script};
-use super::{outcome, words};
+use super::{outcome, texts};
 use crate::message::{AssistantMessage, Message, ReturnStatus, ToolReturn, UserPart};
 use crate::provider::{ModelRequest, ToolChoice};
 
@@ -34,7 +34,7 @@ impl Reply {
         let mut reply = Self { before: before.count(), ..OfflineTurn::of(request).next() };
         reply.keep_allowed_calls(request);
         if reply.before == 0 {
-            reply.text.insert_str(0, words::WHO_I_AM);
+            reply.text.insert_str(0, texts::WHO_I_AM);
         }
         reply
     }
@@ -111,13 +111,13 @@ impl<'a> OfflineTurn<'a> {
             }
             return step.unwrap_or_default();
         };
-        let told = returns.iter().filter_map(|returned| {
+        let outcomes = returns.iter().filter_map(|returned| {
             let call = reply.calls().find(|call| call.id == returned.call)?;
-            Some(outcome::told(call, returned))
+            Some(outcome::describe(call, returned))
         });
-        let told = told.collect::<Vec<_>>().join("\n");
+        let outcomes = outcomes.collect::<Vec<_>>().join("\n");
         let succeeded = returns.iter().all(|returned| returned.status == ReturnStatus::Ok);
         let next = step.filter(|_| succeeded).unwrap_or_else(|| Reply::said(&end));
-        Reply { text: format!("{told}{}", next.text), ..next }
+        Reply { text: format!("{outcomes}{}", next.text), ..next }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::reply::Reply;
-use super::words;
+use super::texts;
 
 /// One turn: a reply for each step, and the last words.
 pub struct Script {
@@ -15,7 +15,7 @@ pub struct Script {
 
 type ScriptRow = (&'static str, fn(&[&str]) -> Script);
 
-/// The known requests. `{file}` stands for one word or a quoted text, `{text}` for any text.
+/// The known requests. `{file}` matches one word or a quoted text, `{text}` any text.
 const REQUESTS: &[ScriptRow] = &[
     ("show me around", |_| tour()),
     ("list the files here", |_| list(".")),
@@ -31,19 +31,19 @@ const REQUESTS: &[ScriptRow] = &[
     ("search for {text} in {file}", |given| search(given[0], given[1])),
     ("run {text}", |given| {
         let thought = "The request is a command. Commands may do anything, so this may need your approval.";
-        Script::one(thought, words::PROPOSED_RUN, "shell", json!({ "command": given[0] }))
+        Script::one(thought, texts::PROPOSED_RUN, "shell", json!({ "command": given[0] }))
     }),
     ("write a note to {file}: {text}", |given| write(given[0], &format!("{}\n", given[1]))),
-    ("write a note to {file}", |given| write(given[0], words::EMPTY_NOTE)),
+    ("write a note to {file}", |given| write(given[0], texts::EMPTY_NOTE)),
     ("replace {text} with {text} in {file}", |given| replace(given[0], given[1], given[2])),
-    ("hi", |_| Script::said(&[words::HELLO, "\n", words::HOW_TO_CONNECT])),
-    ("hello", |_| Script::said(&[words::HELLO, "\n", words::HOW_TO_CONNECT])),
-    ("help", |_| Script::said(&[words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT])),
-    ("what can you do", |_| Script::said(&[words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT])),
-    ("how do I connect a model", |_| Script::said(&[words::HOW_TO_CONNECT])),
-    ("connect", |_| Script::said(&[words::HOW_TO_CONNECT])),
-    ("show me some markdown", |_| Script::said(&[words::MARKDOWN])),
-    ("markdown", |_| Script::said(&[words::MARKDOWN])),
+    ("hi", |_| Script::said(&[texts::HELLO, "\n", texts::HOW_TO_CONNECT])),
+    ("hello", |_| Script::said(&[texts::HELLO, "\n", texts::HOW_TO_CONNECT])),
+    ("help", |_| Script::said(&[texts::WHAT_I_CAN_DO, "\n", texts::HOW_TO_CONNECT])),
+    ("what can you do", |_| Script::said(&[texts::WHAT_I_CAN_DO, "\n", texts::HOW_TO_CONNECT])),
+    ("how do I connect a model", |_| Script::said(&[texts::HOW_TO_CONNECT])),
+    ("connect", |_| Script::said(&[texts::HOW_TO_CONNECT])),
+    ("show me some markdown", |_| Script::said(&[texts::MARKDOWN])),
+    ("markdown", |_| Script::said(&[texts::MARKDOWN])),
 ];
 
 /// Returns the script for a request. What has the form of no known one is said not to be understood.
@@ -52,7 +52,7 @@ pub fn script(request: &str) -> Script {
     let known = |(pattern, make): &ScriptRow| Some(make(&filled(pattern, request)?));
     REQUESTS.iter().find_map(known).unwrap_or_else(|| {
         let thought = "I know no request that begins like this, and I will not guess.";
-        let words = [words::NOT_UNDERSTOOD, words::WHAT_I_CAN_DO, "\n", words::HOW_TO_CONNECT];
+        let words = [texts::NOT_UNDERSTOOD, texts::WHAT_I_CAN_DO, "\n", texts::HOW_TO_CONNECT];
         Script::of([Reply { thought, ..Reply::said(&words.concat()) }])
     })
 }
@@ -112,25 +112,25 @@ fn write(path: &str, content: &str) -> Script {
     let thought =
         "The request asks for a file to be written. That changes something, so it needs your approval.";
     let args = json!({ "path": path, "content": content });
-    Script::one(thought, words::PROPOSED_WRITE, "write_file", args)
+    Script::one(thought, texts::PROPOSED_WRITE, "write_file", args)
 }
 
 fn replace(old: &str, new: &str, path: &str) -> Script {
     let thought = "Before a file is changed it has to be read: first `read_file`, then `edit_file`.";
     let read = Reply::call(thought, "Reading it first.\n", "read_file", json!({ "path": path }));
     let args = json!({ "path": path, "old": old, "new": new });
-    Script::of([read, Reply::call("", words::PROPOSED_EDIT, "edit_file", args)])
+    Script::of([read, Reply::call("", texts::PROPOSED_EDIT, "edit_file", args)])
 }
 
 fn tour() -> Script {
     let look = Reply {
         thought: "The tour: two reads at once, then a change that asks.",
         calls: vec![("list_dir", json!({ "path": "." })), ("find_files", json!({ "pattern": "README*" }))],
-        ..Reply::said(words::TOUR_LOOK)
+        ..Reply::said(texts::TOUR_LOOK)
     };
-    let args = json!({ "path": "co-tour.md", "content": words::TOUR_NOTE });
-    let write = Reply::call("", words::TOUR_WRITE, "write_file", args);
-    Script { steps: vec![look, write], end: [words::TOUR_END, words::HOW_TO_CONNECT].concat() }
+    let args = json!({ "path": "co-tour.md", "content": texts::TOUR_NOTE });
+    let write = Reply::call("", texts::TOUR_WRITE, "write_file", args);
+    Script { steps: vec![look, write], end: [texts::TOUR_END, texts::HOW_TO_CONNECT].concat() }
 }
 
 #[cfg(test)]

@@ -88,8 +88,8 @@ impl Protocol for OllamaProtocol {
 
     fn classify(status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
         let error = classify::classify_reply(status, headers, body);
-        let told = serde_json::from_slice(body).unwrap_or(Value::Null);
-        refused::explained(error, &told)
+        let value = serde_json::from_slice(body).unwrap_or(Value::Null);
+        refused::explained(error, &value)
     }
 
     fn reply(&mut self) -> &mut ReplyBuilder {

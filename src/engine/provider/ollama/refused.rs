@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::provider::{ErrorClass, ProviderError};
 
-/// Adds advice to the error: how to fetch a missing model, where to sign in. `told` is the unmodified body.
-pub fn explained(mut error: ProviderError, told: &Value) -> ProviderError {
-    let inner = told.get("error").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
+/// Adds advice to the error: how to fetch a missing model, where to sign in. `body` is the unmodified body.
+pub fn explained(mut error: ProviderError, body: &Value) -> ProviderError {
+    let inner = body.get("error").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
     if let Some(words) = inner.as_ref().and_then(inner_message) {
         // The model runner's own error, forwarded as text.
         words.clone_into(&mut error.message);
@@ -18,7 +18,7 @@ pub fn explained(mut error: ProviderError, told: &Value) -> ProviderError {
         let help = format!("; `ollama pull {model}` fetches it");
         error.message.push_str(&help);
     }
-    if let Some(url) = told.get("signin_url").and_then(Value::as_str) {
+    if let Some(url) = body.get("signin_url").and_then(Value::as_str) {
         let help = format!("; sign in at {url}");
         error.message.push_str(&help);
     }

@@ -51,8 +51,9 @@ impl ChatProtocol {
         }
         let groq = chunk.get("x_groq").and_then(|extra| extra.get("usage"));
         let within = choice.and_then(|choice| choice.get("usage"));
-        let told = [chunk.get("usage"), groq, within].into_iter().flatten().find(|usage| usage.is_object());
-        self.usage = told.map(usage).or(self.usage);
+        let reported =
+            [chunk.get("usage"), groq, within].into_iter().flatten().find(|usage| usage.is_object());
+        self.usage = reported.map(usage).or(self.usage);
         Ok(())
     }
 

@@ -26,9 +26,9 @@ pub fn stop_reason(raw: Option<&str>, calls: &CallAssembler, refusal: &str) -> S
 }
 
 /// Reads token counts: input includes caches, output includes reasoning.
-pub fn usage(told: &Value) -> Usage {
-    let mut usage = openai_usage(told, "prompt_tokens", "completion_tokens");
-    let count = |name: &str| told.get(name).and_then(Value::as_u64);
+pub fn usage(reported: &Value) -> Usage {
+    let mut usage = openai_usage(reported, "prompt_tokens", "completion_tokens");
+    let count = |name: &str| reported.get(name).and_then(Value::as_u64);
     usage.cached_input = usage.cached_input.or_else(|| count("prompt_cache_hit_tokens"));
     // xAI does not count reasoning as completion; only the total reveals it.
     if let (Some(input), Some(completion), Some(reasoning)) = (usage.input, usage.output, usage.reasoning)

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::WIRE;
 use super::item::Section;
-use super::item_places::ItemPlaces;
+use super::item_positions::ItemPositions;
 use super::output::OutputItems;
 use super::totals::{ReplyEnd, stop_reason};
 use crate::message::{StopReason, Usage};
@@ -21,7 +21,7 @@ use crate::provider::{ProviderError, ReplyMetadata, classify};
 /// The state of one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResponsesProtocol {
-    places: ItemPlaces,
+    places: ItemPositions,
     /// With the builder of the reply.
     output: OutputItems,
     end: Option<ReplyEnd>,
@@ -58,7 +58,7 @@ impl ResponsesProtocol {
     /// Handles the final response; `word` is its status where the response has none.
     fn end_with(&mut self, response: &Value, word: &str) -> Result<(), ProviderError> {
         self.start(response);
-        let usage = |told| openai_usage(told, "input_tokens", "output_tokens");
+        let usage = |reported| openai_usage(reported, "input_tokens", "output_tokens");
         self.usage = response.get("usage").map(usage).unwrap_or_default();
         let status = string(response, "status");
         let end = match status.as_deref().unwrap_or(word) {
@@ -88,7 +88,7 @@ impl ResponsesProtocol {
 impl Protocol for ResponsesProtocol {
     fn new(model: &str) -> Self {
         Self {
-            places: ItemPlaces::default(),
+            places: ItemPositions::default(),
             output: OutputItems::new(ReplyBuilder::new(WIRE, model)),
             end: None,
             usage: Usage::default(),

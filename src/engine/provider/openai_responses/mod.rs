@@ -11,7 +11,7 @@ mod decode;
 mod encode;
 mod input;
 mod item;
-mod item_places;
+mod item_positions;
 mod output;
 mod thinking;
 mod totals;

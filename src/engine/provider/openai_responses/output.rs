@@ -1,6 +1,6 @@
 //! Decodes the output items of one reply, from their start to their end.
 //!
-//! Items are identified by their place (see `item_places.rs`). Text and thinking are emitted as they arrive. An
+//! Items are identified by their place (see `item_positions.rs`). Text and thinking are emitted as they arrive. An
 //! item's `done` event contains its final form; that form is sent back later, and any text missing from the
 //! deltas is emitted then. An item without `done` ends in the form of the finished response, or with its
 //! deltas.
@@ -143,9 +143,9 @@ impl OutputItems {
                 self.reasoning_done(at, item, said, cut)
             }
             ItemContent::Call { id, name, args } => {
-                for (known, told) in [(id, text_of(item, "call_id")), (name, text_of(item, "name"))] {
-                    if !told.is_empty() {
-                        told.clone_into(known);
+                for (known, reported) in [(id, text_of(item, "call_id")), (name, text_of(item, "name"))] {
+                    if !reported.is_empty() {
+                        reported.clone_into(known);
                     }
                 }
                 let args = std::mem::take(args);

@@ -1,4 +1,4 @@
-//! The audit's head, kept in a file beside the database. It reveals that the last rows were cut off.
+//! The audit's head, kept in a separate file in the same folder. It reveals that the last rows were cut off.
 //!
 //! The head only moves forward, and only to rows that are already synced to disk, so that a power cut never
 //! leaves it ahead of the rows. The file itself is not synced: a stale head is harmless. Called by the writer

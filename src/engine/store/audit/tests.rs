@@ -18,13 +18,13 @@ use crate::store::wake::ChangeNotifier;
 use crate::store::writer::{Write, Writer};
 use crate::store::{AuditFinding, AuditNote, PrunedRange, Store, StoreError, StoreOptions};
 
-struct Place {
+struct AuditFixture {
     dir: tempfile::TempDir,
     clock: Arc<ManualClock>,
     store: Store,
 }
 
-impl Place {
+impl AuditFixture {
     /// A place with `rows` rows, one day apart.
     async fn with(rows: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn rehash(raw: &Connection, from: u64, to: u64) {
     }
 }
 
-/// What is done to the rows and to the file beside them.
+/// The manipulations of the rows and of the head's file.
 type Tamper = fn(&Connection, &Path);
 
 #[tokio::test]
@@ -232,7 +232,7 @@ async fn each_kind_of_tampering_is_found() {
         ),
     ];
     for (what, tamper, expected) in cases {
-        let place = Place::with(8).await;
+        let place = AuditFixture::with(8).await;
         let seen = place.store.audit_head().await.unwrap().unwrap();
         assert_eq!(place.finding(Some(&seen.hash)).await, None, "{what}: before");
         let raw = place.raw();
@@ -253,7 +253,7 @@ fn sql(raw: &Connection, statement: &str) {
 
 #[tokio::test]
 async fn the_database_itself_refuses_to_change_rows() {
-    let place = Place::with(3).await;
+    let place = AuditFixture::with(3).await;
     let raw = Connection::open(database(&place.data())).unwrap();
     for (statement, why) in [
         ("UPDATE audit SET details = '{}'", "the audit never changes"),
@@ -278,7 +278,7 @@ async fn the_database_itself_refuses_to_change_rows() {
 
 #[tokio::test]
 async fn the_head_only_moves_forward_and_may_be_behind() {
-    let place = Place::with(2).await;
+    let place = AuditFixture::with(2).await;
     let data = place.data();
     let at = |name: &str| fs::metadata(data.join(name)).unwrap().mode() & 0o777;
     assert_eq!([at("audit.head"), at("locks/head")], [0o600; 2]);
@@ -318,7 +318,7 @@ fn nothing_is_written_beside_another_database() {
     };
     let add = |write: &Write<'_>| chain::append(write, None, &row);
     writer.transaction(Durability::Written, add).unwrap();
-    // The user puts another database in its place, which nobody closed.
+    // The user replaces it by another database, which was not closed.
     fs::rename(&data, dir.path().join("old")).unwrap();
     drop(open());
     fs::remove_file(data.join("co.db-closed")).unwrap();
@@ -333,7 +333,7 @@ fn nothing_is_written_beside_another_database() {
 
 #[tokio::test]
 async fn what_was_pruned_is_told_and_the_rest_verified() {
-    let place = Place::with(8).await;
+    let place = AuditFixture::with(8).await;
     let old = place.store.audit_head().await.unwrap().unwrap();
     assert_eq!(place.prune("2026-03-01").await, None, "nothing is that old");
     assert_eq!(place.prune("2026-03-04").await, Some((1, 3)));
@@ -361,7 +361,7 @@ async fn what_was_pruned_is_told_and_the_rest_verified() {
 
 #[tokio::test]
 async fn a_clock_that_stepped_back_protects_what_follows() {
-    let place = Place::with(2).await;
+    let place = AuditFixture::with(2).await;
     place.clock.set("2020-01-01T00:00:00Z".parse().unwrap());
     place.note("3").await;
     assert_eq!(place.prune("2026-01-01").await, None, "row 3 looks old and follows younger ones");

@@ -235,7 +235,7 @@ impl Action for Pull {
     }
 }
 
-/// A kind of project: the file that tells it, a text in that file, its test command, and what stands before a filter.
+/// A kind of project: the file that identifies it, a text in that file, its test command, and the argument before a filter.
 struct Project {
     file: &'static str,
     contains: &'static str,

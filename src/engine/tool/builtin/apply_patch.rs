@@ -210,7 +210,7 @@ fn patched_one(
     seen: &SeenVersions,
 ) -> Result<Vec<PatchedFile>, ToolError> {
     let path = place.writable(&one.path)?;
-    let shown = place.shown(&path);
+    let shown = place.display(&path);
     let old = present(place, &path)?;
     let stat = place.base().and_then(|base| base.look(place.relative(&path))).ok().flatten();
     let mode = stat.map(|stat| stat.st_mode & 0o7777);
@@ -243,7 +243,7 @@ fn patched_one(
         PatchKind::Delete => vec![PatchedFile { path, shown, old, new: None, mode }],
         PatchKind::Move { to } => {
             let to = place.writable(to)?;
-            let to_shown = place.shown(&to);
+            let to_shown = place.display(&to);
             let there = present(place, &to)?;
             if there != Present::Absent {
                 return Err(misuse(format!("{to_shown} exists already; nothing is moved there")));

@@ -117,7 +117,7 @@ pub fn change_plan(
 
 /// Returns the risk of a write to a path, and why only the user may approve it, if so. Files in `.git` can
 /// run as a program when git is used next. Settings, rules and hooks of `co` decide what it asks for, and instructions
-/// and commands what the model is told: only the user may change those. Letter case is ignored, as on some file systems.
+/// and commands the model's instructions: only the user may change those. Letter case is ignored, as on some file systems.
 fn guard(place: &ToolPath, path: &Path) -> (Risk, Option<String>) {
     let inner = path.strip_prefix(&place.workspace).unwrap_or(path);
     let has = |name: &str| inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));

@@ -25,7 +25,7 @@ pub struct EditFileArgs {
     path: String,
     /// The text to replace, exactly as it is in the file, without line numbers. It must occur only once.
     old: String,
-    /// What stands there instead.
+    /// The replacement.
     new: String,
     /// Replace every occurrence.
     all: Option<bool>,
@@ -59,7 +59,7 @@ impl TypedTool for EditFile {
 
 fn change(args: &EditFileArgs, place: &ToolPath, seen: &SeenVersions) -> Result<Change, ToolError> {
     let path = place.writable(&args.path)?;
-    let shown = place.shown(&path);
+    let shown = place.display(&path);
     let old = present(place, &path)?;
     if old == Present::Absent {
         return Err(not_found(&path, &shown));

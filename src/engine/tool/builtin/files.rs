@@ -43,7 +43,7 @@ pub fn version(bytes: &[u8]) -> Version {
 
 /// Reads the file at `path`. Errs if it is not a regular file, or is too large to be changed here.
 pub fn present(place: &ToolPath, path: &Path) -> Result<Present, ToolError> {
-    let shown = &place.shown(path);
+    let shown = &place.display(path);
     let mut file = match place.open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Present::Absent),

@@ -79,7 +79,7 @@ impl TypedTool for FindDefinition {
     ) -> Result<CallPlan, ToolError> {
         check(&args.name)?;
         let path = place.readable_or_all(args.path.as_deref())?;
-        let summary = format!("find the definition of {} in {}", args.name, place.shown(&path));
+        let summary = format!("find the definition of {} in {}", args.name, place.display(&path));
         Ok(read_plan(place, summary, path))
     }
 

@@ -45,7 +45,7 @@ impl TypedTool for FindFiles {
     fn plan(&self, args: FindFilesArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         checked_glob(&args.pattern)?;
         let path = place.readable_or_all(args.path.as_deref())?;
-        Ok(look_plan(format!("find {} in {}", args.pattern, place.shown(&path)), path))
+        Ok(look_plan(format!("find {} in {}", args.pattern, place.display(&path)), path))
     }
 
     async fn run(&self, args: FindFilesArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -77,7 +77,7 @@ fn find(
     cancel: &CancellationToken,
 ) -> Result<String, ToolError> {
     if !root.exists() {
-        return Err(not_found(root, &place.shown(root)));
+        return Err(not_found(root, &place.display(root)));
     }
     let matcher = glob(pattern)?;
     let mut found = Vec::new();
@@ -97,7 +97,7 @@ fn find(
         }
         count += 1;
         if found.len() < MAX_FILES {
-            found.push(place.shown(entry.path()));
+            found.push(place.display(entry.path()));
         }
     }
     if count == 0 {

@@ -1,4 +1,4 @@
-//! `git_status`, `git_diff`, `git_log`, `git_show` and `git_branch`: what `git` tells, with overrides that keep a repository's
+//! `git_status`, `git_diff`, `git_log`, `git_show` and `git_branch`: output of `git`, with overrides that keep a repository's
 //! settings from running anything.
 //!
 //! Programs that settings name are switched off: monitors, pagers, external diffs, converters, signature checks, and filters,

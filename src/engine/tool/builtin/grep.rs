@@ -56,7 +56,7 @@ pub fn search<'a>(
     cancel: &CancellationToken,
 ) -> Result<String, ToolError> {
     if !root.exists() {
-        return Err(not_found(root, &place.shown(root)));
+        return Err(not_found(root, &place.display(root)));
     }
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
@@ -74,14 +74,14 @@ pub fn search<'a>(
         let within = name_within(root, path);
         let Some(matcher) = pick(within).filter(|_| is_file) else { continue };
         // If the name of the search's root already indicates secrets, the user was asked.
-        let told = may_hold_secrets(&display_relative(&place.workspace, root));
+        let is_secret_root = may_hold_secrets(&display_relative(&place.workspace, root));
         let is_secret = may_hold_secrets(&within.to_string_lossy())
-            || (!told && may_hold_secrets(&display_relative(&place.workspace, path)));
+            || (!is_secret_root && may_hold_secrets(&display_relative(&place.workspace, path)));
         if path != root && is_secret {
             skipped += 1;
             continue;
         }
-        let mut sink = Matches { shown: place.shown(path), lines: &mut lines };
+        let mut sink = Matches { shown: place.display(path), lines: &mut lines };
         let reader = place.open(path).map(|file| CancellableFile { file, cancel });
         let searched = reader.and_then(|reader| searcher.search_reader(matcher, reader, &mut sink));
         if cancel.is_cancelled() {

@@ -42,7 +42,7 @@ impl TypedTool for ListDir {
 
     fn plan(&self, args: ListDirArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let path = place.readable_or_all(args.path.as_deref())?;
-        Ok(look_plan(format!("list {}", place.shown(&path)), path))
+        Ok(look_plan(format!("list {}", place.display(&path)), path))
     }
 
     async fn run(&self, args: ListDirArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -62,7 +62,7 @@ impl TypedTool for ListDir {
 }
 
 fn list(place: &ToolPath, folder: &Path, cancel: &CancellationToken) -> Result<String, ToolError> {
-    let all = names(folder, &place.shown(folder))?;
+    let all = names(folder, &place.display(folder))?;
     let mut entries = Vec::new();
     let mut visible = BTreeSet::new();
     for entry in walker(place, folder).max_depth(Some(1)).build().filter_map(Result::ok) {

@@ -252,7 +252,7 @@ impl TypedTool for RecallMemory {
             );
             let found = found?;
             let text =
-                if found.is_empty() { "No memory has these words.\n".to_owned() } else { told(&found) };
+                if found.is_empty() { "No memory has these words.\n".to_owned() } else { hit_list(&found) };
             Ok(output(cap(text, cx.output_limit, &cx.spill), found.iter().map(|one| &one.found)))
         })
         .await
@@ -263,7 +263,7 @@ impl TypedTool for RecallMemory {
     }
 }
 
-fn told(found: &[RecallHit]) -> String {
+fn hit_list(found: &[RecallHit]) -> String {
     let mut text = String::new();
     for RecallHit { found, words } in found {
         let memory = &found.memory;
@@ -383,7 +383,7 @@ impl TypedTool for ForgetMemory {
         cx.change(move |cx| {
             let old = found(&memories, &cx.place.workspace, &args.id)?;
             memories.forget(&cx.place.workspace, &old)?;
-            Ok(output(format!("forgot {}\n", old.id.shown()), []))
+            Ok(output(format!("forgot {}\n", old.id.label()), []))
         })
         .await
     }

@@ -52,7 +52,7 @@ struct PathEntry {
 impl PathEntry {
     fn of(place: &ToolPath, given: &str) -> Result<Self, ToolError> {
         let path = place.entry(given)?;
-        let shown = place.shown(&path);
+        let shown = place.display(&path);
         let blocked = |error: io::Error| misuse(format!("{shown} cannot be used: {error}"));
         let stat = place.base().and_then(|base| base.look(place.relative(&path))).map_err(blocked)?;
         let version = stat.as_ref().map_or_else(
@@ -130,14 +130,14 @@ impl ToolPath {
 /// The plan of a change of whole files.
 fn plan(
     place: &ToolPath,
-    told: (String, Risk),
+    summary: (String, Risk),
     (reads, writes): (&[&PathEntry], &[&PathEntry]),
     keep: SnapshotScope,
 ) -> CallPlan {
     let basis = reads.iter().chain(writes).map(|entry| entry.basis()).collect();
     let [reads, writes] =
         [reads, writes].map(|entries| entries.iter().map(|entry| entry.path.as_path()).collect::<Vec<_>>());
-    CallPlan { basis, ..change_plan(place, told, (&reads, &writes), keep) }
+    CallPlan { basis, ..change_plan(place, summary, (&reads, &writes), keep) }
 }
 
 /// Whether a file would get a name that no longer tells that it holds secrets.

@@ -44,7 +44,7 @@ pub fn counted_lines(text: &str) -> usize {
     text.lines().map(|line| left_out(line).unwrap_or(usize::from(!is_remark(line)))).sum()
 }
 
-/// Returns the number of lines that a remark of [`cap`] or [`Capture`] stands for.
+/// Returns the number of lines that a remark of [`cap`] or [`Capture`] replaces.
 pub fn left_out(line: &str) -> Option<usize> {
     let (lines, rest) = line.strip_prefix('[')?.split_once(" lines (")?;
     if rest.contains(" bytes) left out here; ") { lines.parse().ok() } else { None }
@@ -93,28 +93,28 @@ pub fn cap(text: String, limit: usize, spill: &Spill) -> String {
     }
     let kept = spill.create().and_then(|mut file| file.write_all(text.as_bytes()));
     let place = match kept {
-        Ok(()) => SpillPlace::Whole(spill.path()),
-        Err(error) => SpillPlace::Lost(error.to_string()),
+        Ok(()) => SpillLocation::Whole(spill.path()),
+        Err(error) => SpillLocation::Lost(error.to_string()),
     };
     joined(cut.head, cut.dropped_lines, cut.dropped_bytes, &place, cut.tail)
 }
 
 /// Where the bytes between head and tail are.
 #[derive(Debug)]
-enum SpillPlace {
+enum SpillLocation {
     Whole(PathBuf),
     /// Only the first [`MAX_SPILL`] bytes of the output.
     Beginning(PathBuf),
     Lost(String),
 }
 
-fn joined(head: &str, lines: usize, bytes: usize, place: &SpillPlace, tail: &str) -> String {
+fn joined(head: &str, lines: usize, bytes: usize, place: &SpillLocation, tail: &str) -> String {
     let rest = match place {
-        SpillPlace::Whole(path) => format!("all of it is in {}; read it with read_file", path.display()),
-        SpillPlace::Beginning(path) => {
+        SpillLocation::Whole(path) => format!("all of it is in {}; read it with read_file", path.display()),
+        SpillLocation::Beginning(path) => {
             format!("its first {MAX_SPILL} bytes are in {}; read them with read_file", path.display())
         }
-        SpillPlace::Lost(error) => format!("it could not be kept: {error}"),
+        SpillLocation::Lost(error) => format!("it could not be kept: {error}"),
     };
     let newline = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
     format!("{head}{newline}[{lines} lines ({bytes} bytes) left out here; {rest}]\n{tail}")
@@ -198,12 +198,12 @@ impl Capture {
         }
         let place = match &mut self.file {
             SpillFile::Open { file, .. } => match file.flush().await {
-                Ok(()) => SpillPlace::Whole(self.spill.path()),
-                Err(error) => SpillPlace::Lost(error.to_string()),
+                Ok(()) => SpillLocation::Whole(self.spill.path()),
+                Err(error) => SpillLocation::Lost(error.to_string()),
             },
-            SpillFile::Full => SpillPlace::Beginning(self.spill.path()),
-            SpillFile::NotNeeded => SpillPlace::Lost("no file was opened".to_owned()),
-            SpillFile::Failed(error) => SpillPlace::Lost(error.clone()),
+            SpillFile::Full => SpillLocation::Beginning(self.spill.path()),
+            SpillFile::NotNeeded => SpillLocation::Lost("no file was opened".to_owned()),
+            SpillFile::Failed(error) => SpillLocation::Lost(error.clone()),
         };
         let half = self.limit / 2;
         self.head.truncate(half);

@@ -34,7 +34,7 @@ impl ToolPath {
             }
             Err(error) => Err(refused(&error)),
             Ok(path) if self.withholds(&path) => {
-                let shown = self.shown(&path);
+                let shown = self.display(&path);
                 let hint =
                     format!("{shown} belongs to co itself (settings, keys, data): its tools do not read it");
                 Err(ToolError::Misuse { hint })
@@ -109,7 +109,7 @@ impl ToolPath {
     }
 
     /// Formats `path` on one line, relative inside the workspace, without control characters.
-    pub fn shown(&self, path: &Path) -> String {
+    pub fn display(&self, path: &Path) -> String {
         sanitize_line(&display_relative(&self.workspace, path)).into_owned()
     }
 }

@@ -124,7 +124,7 @@ impl TypedTool for ReadFile {
 
     fn plan(&self, args: ReadFileArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         let path = place.readable(&args.path)?;
-        Ok(read_plan(place, args.summary(&place.shown(&path)), path))
+        Ok(read_plan(place, args.summary(&place.display(&path)), path))
     }
 
     async fn run(&self, args: ReadFileArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
@@ -175,7 +175,7 @@ fn find(
     wanted: LineRange,
     cancel: &CancellationToken,
 ) -> Result<FoundFile, ToolError> {
-    let shown = place.shown(path);
+    let shown = place.display(path);
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => not_found(path, &shown),
         _ => unreadable(&shown, &error),
@@ -188,7 +188,7 @@ fn find(
     if bytes <= MAX_CHANGED {
         (&mut file).take(MAX_CHANGED + 1).read_to_end(&mut all).map_err(failed)?;
     }
-    // One that grew, or that tells no length, is read like a large one.
+    // A file that grew or reports no length is read like a large one.
     let (content, version) = if bytes <= MAX_CHANGED && all.len() as u64 <= MAX_CHANGED {
         (whole::read(&all, &shown, wanted)?, Some(version(&all)))
     } else {
@@ -230,7 +230,7 @@ impl FileScan {
         let content = match self.binary {
             Some(kind::PDF) if is_whole => FileContent::Pdf,
             Some(kind) => FileContent::text(not_shown(shown, kind, bytes)),
-            None => FileContent::text(self.lines.shown(shown, is_whole)?),
+            None => FileContent::text(self.lines.finished_text(shown, is_whole)?),
         };
         Ok((content, is_whole.then_some(self.version)))
     }

@@ -88,7 +88,7 @@ impl TypedTool for SearchText {
         args.glob.as_deref().map(glob).transpose()?;
         let path = place.readable_or_all(args.path.as_deref())?;
         let pattern = one_line_summary(&args.pattern, 60);
-        let summary = format!("search for {pattern} in {}", place.shown(&path));
+        let summary = format!("search for {pattern} in {}", place.display(&path));
         Ok(read_plan(place, summary, path))
     }
 

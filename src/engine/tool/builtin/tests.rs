@@ -497,7 +497,7 @@ async fn plans_say_what_would_happen() {
         ("run curl a.example (uses the network)", Effect::OfTool)
     );
     let plan = bench.plan("shell", &json!({"command": "ls | wc -l"})).await.unwrap();
-    assert_eq!((plan.access, plan.effect), (Access::Anything, Effect::LooksOnly));
+    assert_eq!((plan.access, plan.effect), (Access::Anything, Effect::ReadOnly));
 }
 
 /// The target of a name counts, not only its spelling.

@@ -109,7 +109,7 @@ impl RunContext {
 
     /// Creates an output of names or content of files at or below `path`, within the limit. Blocking.
     pub fn output_from(&self, path: &Path, text: String) -> ToolOutput {
-        let source = Source::File { path: self.place.shown(path) };
+        let source = Source::File { path: self.place.display(path) };
         untrusted(cap(text, self.output_limit, &self.spill), source)
     }
 }

@@ -7,16 +7,16 @@ use super::place::ToolPath;
 use super::typed::RunContext;
 use super::work::terminal;
 use crate::tool::{ToolError, Undo};
-use crate::undo::{Deed, Recording, SnapshotScope, UndoError, UndoPlace};
+use crate::undo::{ChangeOrigin, Recording, SnapshotScope, UndoError, UndoWorkspace};
 
 impl ToolPath {
-    fn undo_place(&self) -> UndoPlace {
-        UndoPlace { workspace: self.workspace.clone(), own: Arc::clone(&self.own) }
+    fn undo_workspace(&self) -> UndoWorkspace {
+        UndoWorkspace { workspace: self.workspace.clone(), own: Arc::clone(&self.own) }
     }
 
     /// Whether changes of these paths can be taken back.
     pub fn undo_of(&self, paths: &[&Path], keep: SnapshotScope) -> Undo {
-        match self.undo.covers(&self.undo_place(), paths, keep) {
+        match self.undo.covers(&self.undo_workspace(), paths, keep) {
             true => Undo::Exact,
             false => Undo::None,
         }
@@ -24,7 +24,7 @@ impl ToolPath {
 
     /// Whether what a command does to files can be taken back.
     pub fn undo_of_command(&self) -> Undo {
-        match self.undo.covers_commands(&self.undo_place()) {
+        match self.undo.covers_commands(&self.undo_workspace()) {
             true => Undo::Compensating,
             false => Undo::None,
         }
@@ -32,9 +32,9 @@ impl ToolPath {
 }
 
 impl RunContext {
-    fn deed(&self, tool: &str, label: &str) -> Deed {
+    fn origin(&self, tool: &str, label: &str) -> ChangeOrigin {
         let (tool, label) = (tool.to_owned(), label.to_owned());
-        Deed { call: self.call.clone(), place: self.place.undo_place(), tool, label }
+        ChangeOrigin { call: self.call.clone(), place: self.place.undo_workspace(), tool, label }
     }
 
     /// Makes a change of these paths after keeping what is there. Errs without a change if that fails. Blocking.
@@ -44,8 +44,11 @@ impl RunContext {
         (paths, keep): (&[&Path], SnapshotScope),
         change: impl FnOnce() -> Result<T, ToolError>,
     ) -> Result<T, ToolError> {
-        let recording =
-            self.place.undo.begin(&self.deed(tool, label), paths, keep).map_err(|error| not_kept(&error))?;
+        let recording = self
+            .place
+            .undo
+            .begin(&self.origin(tool, label), paths, keep)
+            .map_err(|error| not_kept(&error))?;
         let changed = change();
         if let Some(recording) = recording {
             recording.end();
@@ -55,7 +58,7 @@ impl RunContext {
 
     /// Keeps the workspace before a command, if it can be. Blocking.
     pub fn record_command(&self, tool: &str, label: &str) -> Result<Option<Recording>, ToolError> {
-        self.place.undo.begin_command(&self.deed(tool, label)).map_err(|error| not_kept(&error))
+        self.place.undo.begin_command(&self.origin(tool, label)).map_err(|error| not_kept(&error))
     }
 }
 

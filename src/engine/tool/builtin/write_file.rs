@@ -63,7 +63,7 @@ impl TypedTool for WriteFile {
 
 fn change(args: WriteFileArgs, place: &ToolPath, seen: &SeenVersions) -> Result<Change, ToolError> {
     let path = place.writable(&args.path)?;
-    let shown = place.shown(&path);
+    let shown = place.display(&path);
     if args.content.len() as u64 > MAX_CHANGED {
         return Err(misuse(format!("the content has more than {MAX_CHANGED} bytes; write it in parts")));
     }

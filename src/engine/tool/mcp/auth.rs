@@ -21,12 +21,12 @@ use tokio::net::{TcpListener, TcpStream};
 use super::client::Handlers;
 use super::connect::{ConnectError, connect};
 use super::guarded::GuardedClient;
-use super::{ServerPlace, names};
+use super::{ServerEnvironment, names};
 use crate::config::{OAuthGrant, OAuthSettings, ServerSettings, ServerTransport};
 use crate::stdx::fs::{create_private_dir, lock_private, write_private};
 use crate::stdx::moment::duration;
 
-/// What an authorization server is told that we are called.
+/// The name under which this program registers at an authorization server.
 const CLIENT_NAME: &str = "co";
 
 /// How long the user has for logging in.
@@ -60,7 +60,7 @@ struct Tokens {
 }
 
 impl TokenFile {
-    pub fn new(place: &ServerPlace, name: &str, url: &str) -> Self {
+    pub fn new(place: &ServerEnvironment, name: &str, url: &str) -> Self {
         let path = place.kept.join(format!("{name}.tokens.json"));
         Self { path, url: url.to_owned(), conceal: Arc::clone(&place.conceal) }
     }
@@ -142,7 +142,7 @@ pub struct Account<'a> {
     pub name: &'a str,
     pub url: &'a str,
     pub oauth: &'a OAuthSettings,
-    pub place: &'a ServerPlace,
+    pub place: &'a ServerEnvironment,
 }
 
 /// Returns what adds the tokens of a server to its requests; without tokens, requests go without. Errs with the reason.
@@ -193,7 +193,10 @@ async fn guarded_manager(url: &str) -> Result<AuthorizationManager, String> {
 }
 
 /// Returns the client that the settings name, if they do. Errs if its secret cannot be filled in.
-fn oauth_client(oauth: &OAuthSettings, place: &ServerPlace) -> Result<Option<OAuthClientConfig>, String> {
+fn oauth_client(
+    oauth: &OAuthSettings,
+    place: &ServerEnvironment,
+) -> Result<Option<OAuthClientConfig>, String> {
     let Some(id) = &oauth.client_id else { return Ok(None) };
     let client = OAuthClientConfig::new(id, String::new()).with_scopes(oauth.scopes.clone());
     let secret = oauth.client_secret.as_ref().map(|secret| place.filled_in(secret.expose())).transpose()?;
@@ -208,7 +211,7 @@ fn oauth_client(oauth: &OAuthSettings, place: &ServerPlace) -> Result<Option<OAu
 pub async fn log_in(
     name: &str,
     settings: &ServerSettings,
-    place: &ServerPlace,
+    place: &ServerEnvironment,
     scopes: &[String],
     show: impl FnOnce(&str),
 ) -> Result<(), String> {
@@ -226,7 +229,7 @@ pub async fn log_in(
 }
 
 /// Removes the tokens of a server; whether there were any.
-pub fn log_out(name: &str, settings: &ServerSettings, place: &ServerPlace) -> io::Result<bool> {
+pub fn log_out(name: &str, settings: &ServerSettings, place: &ServerEnvironment) -> io::Result<bool> {
     match &settings.how {
         ServerTransport::Http { url, .. } => {
             let url = place.filled_in(url).unwrap_or_default();
@@ -286,7 +289,7 @@ pub async fn authorize(
         .map_err(|error| format!("the tokens cannot be kept: {error}"))
 }
 
-/// Waits until the browser returns with this state; whatever else asks for a page is told that there is none.
+/// Waits until the browser returns with this state; every other request gets a 404.
 async fn returned(
     listener: &TcpListener,
     redirect: &str,

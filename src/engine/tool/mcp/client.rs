@@ -1,5 +1,5 @@
-//! What a server may ask of us and tell us: the workspace, a question to the user, progress of calls, and that its lists
-//! changed. Everything else is declined.
+//! The requests and notifications of servers: the workspace, a question to the user, progress of calls, and changed
+//! lists. Everything else is declined.
 #![expect(deprecated, reason = "servers ask for roots, although newer versions of the protocol have none")]
 
 use std::collections::HashMap;
@@ -41,12 +41,12 @@ struct RunningCall {
     call: CallId,
     sender: mpsc::Sender<Progress>,
     /// The last sign of it.
-    heard: Instant,
+    last_progress: Instant,
 }
 
 impl RunningCalls {
     pub fn add(&self, token: ProgressToken, call: CallId, sender: mpsc::Sender<Progress>) {
-        self.calls.lock().insert(token, RunningCall { call, sender, heard: Instant::now() });
+        self.calls.lock().insert(token, RunningCall { call, sender, last_progress: Instant::now() });
     }
 
     pub fn remove(&self, token: &ProgressToken) {
@@ -54,9 +54,9 @@ impl RunningCalls {
     }
 
     /// Notes a sign of a call.
-    pub fn hear(&self, token: &ProgressToken) {
+    pub fn note_progress(&self, token: &ProgressToken) {
         if let Some(call) = self.calls.lock().get_mut(token) {
-            call.heard = Instant::now();
+            call.last_progress = Instant::now();
         }
     }
 
@@ -64,10 +64,10 @@ impl RunningCalls {
     pub async fn silent(&self, token: &ProgressToken, limit: Duration) {
         loop {
             if self.questions.load(Ordering::SeqCst) > 0 {
-                self.hear(token);
+                self.note_progress(token);
             }
-            let heard = self.calls.lock().get(token).map(|call| call.heard);
-            let late = heard.map_or_else(Instant::now, |heard| heard + limit);
+            let last_progress = self.calls.lock().get(token).map(|call| call.last_progress);
+            let late = last_progress.map_or_else(Instant::now, |last_progress| last_progress + limit);
             if Instant::now() >= late {
                 return;
             }
@@ -88,8 +88,8 @@ impl<'a> OpenQuestion<'a> {
 
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
-        // What was silent because of the question gets its whole time again.
-        self.0.calls.lock().values_mut().for_each(|call| call.heard = Instant::now());
+        // A call that made no progress because of the question gets its whole time again.
+        self.0.calls.lock().values_mut().for_each(|call| call.last_progress = Instant::now());
         self.0.questions.fetch_sub(1, Ordering::SeqCst);
     }
 }
@@ -122,11 +122,11 @@ pub enum ElicitationAnswer {
     Cancel,
 }
 
-/// What a server is answered with.
+/// The data for answering a server.
 #[derive(Clone, Default)]
 pub struct Handlers {
     pub calls: Arc<RunningCalls>,
-    /// `None`: nobody can be asked, and the server is told so.
+    /// `None`: no user can be asked, and the server is informed of that.
     pub elicitor: Option<Elicitor>,
 }
 
@@ -209,10 +209,10 @@ impl ClientHandler for Client {
 
     async fn on_logging_message(
         &self,
-        told: LoggingMessageNotificationParam,
+        params: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        tracing::info!(server = %self.server, level = ?told.level, text = %names::line(&told.data.to_string()));
+        tracing::info!(server = %self.server, level = ?params.level, text = %names::line(&params.data.to_string()));
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -227,21 +227,21 @@ impl ClientHandler for Client {
         self.lists_changed.notify_one();
     }
 
-    async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let known = self.handlers.calls.calls.lock().get_mut(&told.progress_token).map(|call| {
-            call.heard = Instant::now();
+    async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        let known = self.handlers.calls.calls.lock().get_mut(&params.progress_token).map(|call| {
+            call.last_progress = Instant::now();
             (call.call.clone(), call.sender.clone())
         });
         let Some((call, sender)) = known else { return };
-        let share = match told.total {
-            Some(total) => format!("{} of {total}", told.progress),
-            None => told.progress.to_string(),
+        let share = match params.total {
+            Some(total) => format!("{} of {total}", params.progress),
+            None => params.progress.to_string(),
         };
-        let text = match told.message {
+        let text = match params.message {
             Some(message) => format!("{share}: {}\n", names::line(&message)),
             None => format!("{share}\n"),
         };
-        // Progress that nobody takes in time is dropped.
+        // Progress that is not received in time is dropped.
         let _ = sender.try_send(Progress { call, text });
     }
 }

@@ -26,7 +26,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::auth::{self, Account};
 use super::client::{Client, Handlers};
-use super::{ServerPlace, Servers, names};
+use super::{ServerEnvironment, Servers, names};
 use crate::config::{Secret, ServerSandbox, ServerSettings, ServerTransport, filled_in, variables};
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::UNLIMITED;
@@ -102,7 +102,7 @@ impl Connection {
     }
 
     async fn closed(&self) {
-        // The library tells it to no one that waits. A call that finds it closed tells it sooner.
+        // The library does not report it to waiting callers. A call that finds it closed reports it sooner.
         const LOOK: Duration = Duration::from_secs(60);
         while !self.is_closed() {
             let _ = tokio::time::timeout(LOOK, self.running.service().handlers.calls.lost.notified()).await;
@@ -116,7 +116,7 @@ impl Connection {
 
 /// Returns what a server is reached by, without tokens.
 #[must_use]
-pub fn shown(settings: &ServerSettings) -> String {
+pub fn server_address(settings: &ServerSettings) -> String {
     match &settings.how {
         ServerTransport::Program { command, args, .. } => {
             let words: Vec<&str> = std::iter::once(command).chain(args).map(String::as_str).collect();
@@ -130,7 +130,7 @@ pub fn shown(settings: &ServerSettings) -> String {
 pub async fn connect(
     name: &str,
     settings: &ServerSettings,
-    place: &ServerPlace,
+    place: &ServerEnvironment,
     handlers: &Handlers,
 ) -> Result<Connection, ConnectError> {
     let root = format!("file://{}", place.workspace.display());
@@ -218,7 +218,7 @@ type BoxedReader = Pin<Box<dyn AsyncRead + Send>>;
 fn start(
     name: &str,
     settings: &ServerSettings,
-    place: &ServerPlace,
+    place: &ServerEnvironment,
     gone: &CancellationToken,
 ) -> Result<StartedProgram, String> {
     let ServerTransport::Program { command, args, env, cwd, sandbox } = &settings.how else {
@@ -253,7 +253,7 @@ fn start(
     let log = Servers::log_file(place, name);
     std::thread::spawn(move || {
         keep_log(errors, &log);
-        // Nobody may wait for it.
+        // The receiver may be gone.
         let _ = written.send(());
     });
     let mut script = vec![quoted(command)];
@@ -304,7 +304,7 @@ fn found(command: &str, path: &str, workspace: &Path) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| folder.join(command)).find(|file| file.is_file())
 }
 
-impl ServerPlace {
+impl ServerEnvironment {
     /// Fills in the variables of a text; errs if one is not set.
     pub(super) fn filled_in(&self, value: &str) -> Result<String, String> {
         filled_in(value, &self.variables)
@@ -351,7 +351,7 @@ pub(super) fn client_builder() -> reqwest::ClientBuilder {
 fn http(
     url: &str,
     headers: &BTreeMap<String, Secret>,
-    place: &ServerPlace,
+    place: &ServerEnvironment,
 ) -> Result<StreamableHttpClientTransportConfig, String> {
     let mut all = HashMap::new();
     for (name, value) in headers {

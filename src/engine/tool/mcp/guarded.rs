@@ -1,5 +1,5 @@
-//! The requests of a login. What a server says of its authorization servers must not make this program ask addresses of its
-//! own machine or network, unless the server itself stands there: each hop is checked, and connected to what was checked.
+//! The requests of a login. A server names its authorization servers, and must not make this program request addresses of
+//! its own machine or network, unless the server itself is there: each hop is checked, and connected to the checked address.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is kept of a server's tools between processes: their definitions as listed last, so that rules can be explained and
+//! The stored data of a server's tools: their definitions as listed last, so that rules can be explained and
 //! requests be changed while the server is not connected, and the definitions with which the user let them run.
 
 use std::collections::BTreeMap;

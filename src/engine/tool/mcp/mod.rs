@@ -27,7 +27,7 @@ use tokio::sync::watch;
 
 pub use self::auth::{Account, authorize, log_in, log_out};
 pub use self::client::{Elicitation, ElicitationAnswer, ElicitationKind, Elicitor, Handlers};
-pub use self::connect::{ConnectError, Connection, connect, shown};
+pub use self::connect::{ConnectError, Connection, connect, server_address};
 use self::find::FindTools;
 pub use self::offers::{CompletionTarget, PromptArgument, ServerPrompt, ServerResource, ServerText};
 pub use self::server::tools_with;
@@ -44,7 +44,7 @@ pub type ServerCheck = dyn Fn(&str, &ServerSettings) -> Result<(), String> + Sen
 
 /// Where servers run, and what they are given.
 #[derive(Clone)]
-pub struct ServerPlace {
+pub struct ServerEnvironment {
     /// Absolute.
     pub workspace: PathBuf,
     /// The whole environment of child processes, besides what a server's entry adds.
@@ -67,7 +67,7 @@ pub struct ServerPlace {
 /// The servers of this process. Clones share them; the last one dropped ends them.
 #[derive(Clone)]
 pub struct Servers {
-    place: Arc<ServerPlace>,
+    place: Arc<ServerEnvironment>,
     registry: Registry,
     servers: Arc<Mutex<ConfiguredServers>>,
     /// Counts the changes of states.
@@ -151,9 +151,9 @@ impl ServerFacts {
 }
 
 impl ServerState {
-    /// Says it in a line.
+    /// Describes it in one line.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn line(&self) -> String {
         match self {
             Self::Off => "off".to_owned(),
             Self::Held { why } => format!("not used: {why}"),
@@ -168,7 +168,11 @@ impl ServerState {
 impl Servers {
     /// Takes the configured servers; none is connected yet.
     #[must_use]
-    pub fn new(settings: &BTreeMap<String, ServerSettings>, place: ServerPlace, registry: Registry) -> Self {
+    pub fn new(
+        settings: &BTreeMap<String, ServerSettings>,
+        place: ServerEnvironment,
+        registry: Registry,
+    ) -> Self {
         let (servers, changes) = (Arc::default(), watch::Sender::default());
         let all = Self { place: Arc::new(place), registry, servers, changes };
         all.change(settings);
@@ -176,7 +180,7 @@ impl Servers {
     }
 
     /// Connects them, each in a task of its own, and keeps their tools in the registry. Servers that ask the user for
-    /// something are answered by `elicitor`; without one they are told that nobody can be asked. Needs a tokio runtime.
+    /// something are answered by `elicitor`; without one the answer is that no user can be asked. Needs a tokio runtime.
     pub fn connect(&self, elicitor: Option<Elicitor>) {
         let mut servers = self.servers.lock();
         self.offer_to_find(&servers);
@@ -247,7 +251,7 @@ impl Servers {
     }
 
     #[must_use]
-    pub fn place(&self) -> &ServerPlace {
+    pub fn place(&self) -> &ServerEnvironment {
         &self.place
     }
 
@@ -290,7 +294,7 @@ impl Servers {
 
     /// Returns the file with what a server printed on its standard error.
     #[must_use]
-    pub fn log_file(place: &ServerPlace, name: &str) -> PathBuf {
+    pub fn log_file(place: &ServerEnvironment, name: &str) -> PathBuf {
         place.logs.join(format!("{name}.log"))
     }
 
@@ -319,7 +323,7 @@ impl Servers {
 pub fn configured(settings: &BTreeMap<String, ServerSettings>) -> Vec<ServerStatus> {
     let one = |(name, settings): (&String, &ServerSettings)| ServerStatus {
         name: name.clone(),
-        place: connect::shown(settings),
+        place: connect::server_address(settings),
         state: match &settings.scope {
             _ if !settings.enabled => ServerState::Off,
             ServerScope::Held { why, .. } => ServerState::Held { why: why.clone() },

@@ -33,7 +33,7 @@ pub fn tool(prefix: &str, name: &str) -> ToolName {
 }
 
 /// Returns a name for people.
-pub fn shown(name: &str) -> String {
+pub fn display_name(name: &str) -> String {
     one_line_summary(name, LONGEST)
 }
 

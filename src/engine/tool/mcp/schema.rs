@@ -89,7 +89,10 @@ fn checked(schema: &mut Value, depth: usize) -> Result<(), String> {
                         })
                     })
                 {
-                    return Err(format!("model services refuse the parameter name `{}`", names::shown(name)));
+                    return Err(format!(
+                        "model services refuse the parameter name `{}`",
+                        names::display_name(name)
+                    ));
                 }
                 match value {
                     Value::String(text) if key == "description" || key == "title" => {

@@ -18,7 +18,7 @@ use super::connect::{Connection, connect};
 use super::known_tools::{Definition, KnownTools, KnownToolsFile, about};
 use super::offers::Offers;
 use super::tool::ServerTool;
-use super::{ListedTool, ServerFacts, ServerPlace, ServerState, names};
+use super::{ListedTool, ServerEnvironment, ServerFacts, ServerState, names};
 use crate::config::{ServerSandbox, ServerScope, ServerSettings, ServerTransport};
 use crate::message::ToolName;
 use crate::sandbox::Confinement;
@@ -85,7 +85,7 @@ impl ToolFilter {
 pub struct Server {
     pub(super) name: String,
     pub(super) settings: ServerSettings,
-    pub(super) place: Arc<ServerPlace>,
+    pub(super) place: Arc<ServerEnvironment>,
     allowed: Mutex<ToolFilter>,
     state: watch::Sender<State>,
     /// Counts the changes of all servers.
@@ -147,7 +147,7 @@ impl Server {
     pub fn new(
         name: String,
         config: ServerConfig,
-        place: Arc<ServerPlace>,
+        place: Arc<ServerEnvironment>,
         changes: watch::Sender<u64>,
     ) -> Self {
         let ServerConfig { settings, rivals } = config;
@@ -454,7 +454,7 @@ impl Server {
         }
         let (listed, allowed) = (self.listed.lock(), self.allowed.lock());
         for tool in listed.iter().take(MOST_TOOLS) {
-            let named = names::shown(&tool.name);
+            let named = names::display_name(&tool.name);
             if !allowed.has(&tool.name) {
                 out.switched_off.push(named);
                 continue;

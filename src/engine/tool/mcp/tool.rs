@@ -15,7 +15,7 @@ use serde_json::Value;
 use tracing::Instrument as _;
 
 use super::client::Handlers;
-use super::connect::shown;
+use super::connect::server_address;
 use super::known_tools::{Definition, about};
 use super::server::Server;
 use super::{names, result, schema};
@@ -89,11 +89,11 @@ impl ServerTool {
             && self.output_schema == other.output_schema
     }
 
-    /// What an approval of a call is about besides its arguments: the tool as it was said to be, at its place.
+    /// The basis of an approval besides the arguments: the definition of the tool and the address of its server.
     fn basis(&self) -> (Resource, Version) {
         let Definition { description, rest } = &self.definition;
-        let said = format!("{description}\n{rest}\n{}", shown(&self.server.settings));
-        let resource = format!("mcp:{}/{}", self.server.name, names::shown(&self.own_name));
+        let said = format!("{description}\n{rest}\n{}", server_address(&self.server.settings));
+        let resource = format!("mcp:{}/{}", self.server.name, names::display_name(&self.own_name));
         (Resource(resource), Version(fingerprint(said.as_bytes())))
     }
 
@@ -195,8 +195,8 @@ impl ServerTool {
         let _ = match task {
             Some(task) => peer.cancel_task(CancelTaskParams::new(task)).await,
             None => {
-                let told = model::CancelledNotificationParam::new(Some(id), Some("interrupted".to_owned()));
-                peer.notify_cancelled(told).await
+                let params = model::CancelledNotificationParam::new(Some(id), Some("interrupted".to_owned()));
+                peer.notify_cancelled(params).await
             }
         };
         Err(stopped)
@@ -237,14 +237,14 @@ impl ServerTool {
         loop {
             let wanted = seen.poll_interval_ms.map_or(POLL, Duration::from_millis);
             tokio::time::sleep(wanted.clamp(SHORTEST_POLL, LONGEST_POLL)).await;
-            let told = match peer.get_task(GetTaskParams::new(seen.task_id.clone())).await {
-                Ok(told) => told.task,
+            let status = match peer.get_task(GetTaskParams::new(seen.task_id.clone())).await {
+                Ok(answer) => answer.task,
                 Err(error) => {
                     let why = names::error(&error.to_string());
                     return Err(self.unanswered(&format!("does not tell what became of the call ({why})")));
                 }
             };
-            match told.payload {
+            match status.payload {
                 TaskPayload::Completed { result } => {
                     let result = serde_json::from_value(Value::Object(result));
                     return result.map_err(|_| self.unanswered("gave an answer of another kind"));
@@ -262,12 +262,12 @@ impl ServerTool {
                 }
                 _ => {}
             }
-            if (&told.task.last_updated_at, &told.task.status_message)
+            if (&status.task.last_updated_at, &status.task.status_message)
                 != (&seen.last_updated_at, &seen.status_message)
             {
-                handlers.calls.hear(token);
+                handlers.calls.note_progress(token);
             }
-            seen = told.task;
+            seen = status.task;
         }
     }
 
@@ -294,8 +294,8 @@ impl ServerTool {
         if answers.is_empty() {
             return Ok(());
         }
-        let told = peer.update_task(model::UpdateTaskParams::new(task, answers)).await;
-        told.map_err(|error| {
+        let updated = peer.update_task(model::UpdateTaskParams::new(task, answers)).await;
+        updated.map_err(|error| {
             let why = names::error(&error.to_string());
             self.unanswered(&format!("does not take the answer to its question ({why})"))
         })
@@ -323,7 +323,7 @@ impl Tool for ServerTool {
             }
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let shown: Vec<String> = fields.values().map(text).collect();
-            let summary = format!("{} of {}", names::shown(&self.own_name), self.server.name);
+            let summary = format!("{} of {}", names::display_name(&self.own_name), self.server.name);
             let arguments = one_line_summary(&shown.join(", "), ARGUMENTS);
             let summary = if arguments.is_empty() { summary } else { format!("{summary}: {arguments}") };
             let access = Access::External {

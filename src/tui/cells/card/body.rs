@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::facts::{place, reasons};
 use super::preview::{fields, verbatim};
 use super::sheet::{Frame, Room};
-use super::words;
+use super::taint;
 use crate::frontend::fields::not_shown;
 use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffLine, Preview, Question};
@@ -99,14 +99,14 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         }
         Preview::Fields { fields: all } => {
             let tainted =
-                |name: &str| card.request.taint.iter().any(|taint| words::argument_of(&taint.arg) == name);
+                |name: &str| card.request.taint.iter().any(|taint| taint::argument_of(&taint.arg) == name);
             let all: Vec<(&str, &str)> =
                 all.iter().map(|(name, value)| (name.as_str(), head.of(value))).collect();
             fields(&all, width, room.glyphs.taint, tainted)
         }
     };
     if !preview.is_empty() {
-        // A diff stands apart by itself, and each row counts: what is not on the screen cannot be approved.
+        // A diff needs no blank line around it, and rows are scarce: rows that were not on the screen cannot be approved.
         if !lines.is_empty() && !is_diff {
             lines.push(Line::new());
         }
@@ -180,7 +180,7 @@ fn shows_fields(preview: &Preview) -> bool {
 
 /// Marks the tainted arguments, at the right of the first line or below it.
 fn mark(lines: &mut Vec<Line>, card: &Card, room: &Room<'_>) {
-    let names = words::arguments(&card.request.taint);
+    let names = taint::arguments(&card.request.taint);
     if names.is_empty() {
         return;
     }

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::sheet::{Frame, Room};
-use super::words;
+use super::taint;
 use crate::frontend::protocol::Header;
 use crate::stdx::moment::deadline;
 use crate::stdx::text::{expand_tabs, one_line_summary, width as cells};
@@ -83,10 +83,10 @@ pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
         }
     };
     let known = |text: String| Some(text).filter(|text| !text.is_empty());
-    let told = |taint| format!("{} {}", room.glyphs.taint, words::told(taint));
+    let line = |taint| format!("{} {}", room.glyphs.taint, taint::describe(taint));
     fact("back", request.again.as_slice(), Role::Waiting);
     fact("why", &request.why, Role::Text);
-    fact("source", &request.taint.iter().map(told).collect::<Vec<_>>(), Role::Waiting);
+    fact("source", &request.taint.iter().map(line).collect::<Vec<_>>(), Role::Waiting);
     fact("where", known(place(card, room.header)).as_slice(), Role::Text);
     fact("undo", known(undo(card).to_owned()).as_slice(), Role::Text);
     fact("after", &card.after, Role::Text);
@@ -101,7 +101,7 @@ fn from_others(card: &Card, glyphs: &Glyphs) -> String {
     if taint.is_empty() {
         return String::new();
     }
-    format!("{} from {}", glyphs.taint, words::sources(taint).join(", "))
+    format!("{} from {}", glyphs.taint, taint::sources(taint).join(", "))
 }
 
 /// Returns when the request expires.

@@ -19,7 +19,7 @@ impl Sheet<'_> {
             CardStage::Asking if self.frame.approved_once => {
                 let again = (Context::Card, Action::Card(CardKey::Yes), "again to approve");
                 let asked = [again, (Context::Global, Action::Escape, "back")];
-                lines.push(Line::of(self.frame.keymap.told("HIGH", &asked), Role::High));
+                lines.push(Line::of(self.frame.keymap.with_hints("HIGH", &asked), Role::High));
             }
             CardStage::Reason(editor) => {
                 lines.push(Line::of("deny: reason for the model (optional)", Role::Text));
@@ -157,14 +157,14 @@ fn by_itself(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
 
 /// Returns the words for the key that approves.
 fn yes_words(card: &Card, keymap: &Keymap) -> String {
-    let yes = keymap.shown(Context::Card, Action::Card(CardKey::Yes));
+    let yes = keymap.key_label(Context::Card, Action::Card(CardKey::Yes));
     if card.is_high() { format!("{yes} yes") } else { "yes".to_owned() }
 }
 
 /// Returns the keys that skip hunks, as one hint.
 fn skips(card: &Card, keymap: &Keymap) -> Option<Hint> {
     let action = |hunk| Action::Card(CardKey::Hunk(hunk));
-    let keys: Vec<String> = (1..=9).map(|hunk| keymap.shown(Context::Card, action(hunk))).collect();
+    let keys: Vec<String> = (1..=9).map(|hunk| keymap.key_label(Context::Card, action(hunk))).collect();
     let are_digits = keys.iter().zip(1..).all(|(key, hunk)| *key == hunk.to_string());
     let options = card.request.plan.question.as_ref().map_or(0, |question| question.options.len());
     if options > 0 && are_digits {

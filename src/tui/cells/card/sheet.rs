@@ -86,7 +86,7 @@ pub struct CardLayout {
     /// The position of a list's rows.
     pub list: ListView,
     /// Lines by which the pane beside a form can scroll.
-    pub beside: usize,
+    pub side_scroll: usize,
 }
 
 /// The drawn rows of a list: the card's line of the first one, its index, and their number.

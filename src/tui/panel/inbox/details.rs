@@ -40,12 +40,17 @@ impl Details {
         self.known.get_mut(id)
     }
 
-    /// Takes what was told of a request.
-    pub fn tell(&mut self, id: RequestId, told: Result<Box<StoredRequest>, String>, header: Option<&Header>) {
+    /// Takes the answer about a request.
+    pub fn tell(
+        &mut self,
+        id: RequestId,
+        answer: Result<Box<StoredRequest>, String>,
+        header: Option<&Header>,
+    ) {
         if self.asked.as_ref() == Some(&id) {
             self.asked = None;
         }
-        let detail = match told {
+        let detail = match answer {
             Ok(stored) => {
                 let StoredRequest { request, workspace, session, .. } = *stored;
                 let header = header.map(|header| Box::new(Header { workspace, session, ..header.clone() }));

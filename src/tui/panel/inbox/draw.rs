@@ -2,7 +2,7 @@
 //! made.
 
 use super::details::Detail;
-use super::shape::{DetailPlace, InboxShape};
+use super::shape::{DetailPosition, InboxShape};
 use super::{APPROVED, CONTEXT, FILTER_CONTEXT, FILTERED, Inbox, InboxRow, LATER, LoadState, RESUME};
 use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
@@ -11,7 +11,7 @@ use crate::store::RequestState;
 use crate::tui::bordered_box::{BorderedBox, column};
 use crate::tui::cells::card::{CardDelay, CardFocus, Frame, LOW, fitting};
 use crate::tui::cells::list::{
-    Columns, ListRow, beside, decision_hints, detail as request, heading, reason_keys,
+    Columns, ListRow, decision_hints, detail as request, heading, join_columns, reason_keys,
 };
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey, Nav};
@@ -44,17 +44,17 @@ pub fn lines(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Line> {
         boxed.push(Line::of("/ ", Role::Key).joined(shown.line(&inbox.filter, shown.cursor.row)));
     }
     match shape.place {
-        DetailPlace::Alone => detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line)),
-        DetailPlace::Below => {
+        DetailPosition::Alone => detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line)),
+        DetailPosition::Below => {
             list(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
             if shape.detail_rows > 0 {
                 boxed.push(Line::of(screen.context.glyphs.rule.repeat(shape.room), Role::Dim));
                 detail(screen, inbox, &shape).into_iter().for_each(|line| boxed.push(line));
             }
         }
-        DetailPlace::Beside => {
+        DetailPosition::Right => {
             let (list, detail) = (list(screen, inbox, &shape), detail(screen, inbox, &shape));
-            let lines = beside(list, detail, shape.list_width, screen.context.glyphs);
+            let lines = join_columns(list, detail, shape.list_width, screen.context.glyphs);
             lines.into_iter().for_each(|line| boxed.push(line));
         }
     }
@@ -132,7 +132,7 @@ fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
         LoadState::Loaded | LoadState::Outdated => {}
     }
     if !inbox.lines.is_empty() {
-        let key = screen.keymap.shown(Context::Global, Action::Escape);
+        let key = screen.keymap.key_label(Context::Global, Action::Escape);
         return text(&format!("No request matches. {key} clears the filter."), Role::Dim);
     }
     let mut lines = vec![Line::new()];
@@ -146,7 +146,7 @@ fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
 
 /// Returns the line of a session, above its requests.
 fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
-    let right = Line::of(line.holder.words(), Role::Dim);
+    let right = Line::of(line.holder.label(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
     let title = Line::of(one_line_summary(&line.title, 40), Role::Heading);
     let place = format!(" {} {}", screen.context.glyphs.dot, short_path(&line.workspace, 40));
@@ -200,7 +200,7 @@ impl InboxTable {
         let cells = AGE + self.expires;
         let text = match (word, line.state) {
             (Some(APPROVED), _) => {
-                let key = keymap.shown(CONTEXT, RESUME);
+                let key = keymap.key_label(CONTEXT, RESUME);
                 return Line::of(format!("{APPROVED}, {key} resumes"), Role::Ok);
             }
             (Some(word), _) => return Line::of(format!("{:>cells$}", format!("{word}…")), Role::Waiting),
@@ -229,8 +229,8 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
         Some(Some(Detail::Whole { card, header })) => {
             let frame = detail_frame(screen, header.as_deref(), shape);
             let keys = screen.keymap.row(match shape.place {
-                DetailPlace::Alone => &[(Context::Global, Action::Nav(Nav::PageDown), "")],
-                DetailPlace::Beside | DetailPlace::Below => &SHOWS_MORE,
+                DetailPosition::Alone => &[(Context::Global, Action::Nav(Nav::PageDown), "")],
+                DetailPosition::Right | DetailPosition::Below => &SHOWS_MORE,
             });
             request(card, &frame, shape.detail_width, shape.detail_rows, &keys).lines
         }

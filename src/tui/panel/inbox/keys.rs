@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::details::Detail;
-use super::shape::{DetailPlace, InboxShape};
+use super::shape::{DetailPosition, InboxShape};
 use super::{
     CONTEXT, FILTER, FILTER_CONTEXT, FILTERED, Inbox, InboxRow, LATER, LoadState, NARROW, OPEN_SESSION,
     RESUME, draw,
@@ -92,7 +92,7 @@ impl PanelState for Inbox {
 
     fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
         match (query, answer) {
-            (_, QueryAnswer::Inbox { lines }) => self.told(lines, cx),
+            (_, QueryAnswer::Inbox { lines }) => self.set_lines(lines, cx),
             (ClientQuery::Request { request: id }, QueryAnswer::Request { request }) => {
                 self.details.tell(id, request, cx.screen.header);
             }
@@ -106,7 +106,7 @@ impl PanelState for Inbox {
         self.follow(cx);
     }
 
-    fn overhear(&mut self, text: &str) {
+    fn observe_notice(&mut self, text: &str) {
         self.advise(text.lines().next().unwrap_or_default());
     }
 
@@ -249,10 +249,10 @@ impl Inbox {
 
     /// Says that approved requests run only once their session is resumed, if it is not open anywhere.
     fn resumable(&self, ids: &[RequestId], keymap: &Keymap) -> Option<String> {
-        let is_closed = |line: &&InboxLine| ids.contains(&line.id) && line.holder == Holder::Nobody;
+        let is_closed = |line: &&InboxLine| ids.contains(&line.id) && line.holder == Holder::NoProcess;
         self.lines.iter().find(is_closed)?;
         let resume = [(CONTEXT, RESUME, "resumes it now")];
-        Some(keymap.told("approved; its session is not open anywhere", &resume))
+        Some(keymap.with_hints("approved; its session is not open anywhere", &resume))
     }
 
     /// Sends the same decision for all of these.
@@ -292,18 +292,18 @@ impl Inbox {
         PanelEffect::Stay
     }
 
-    /// Continues the session of the chosen request, if nobody holds it.
+    /// Continues the session of the chosen request, if no process holds it.
     fn resume(&mut self, cx: &mut PanelContext<'_>) {
         let Some(line) = self.chosen() else { return };
         match line.holder {
-            Holder::Nobody => cx.send(ClientRequest::ResumeNow { session: line.session.clone() }),
+            Holder::NoProcess => cx.send(ClientRequest::ResumeNow { session: line.session.clone() }),
             Holder::Here => {
                 self.advise("this is the current session: it continues once everything is decided");
             }
             Holder::Another => {
                 self.advise("open in another co; it continues there once everything is decided");
             }
-            Holder::Beside => self.advise("it is already running"),
+            Holder::Background => self.advise("it is already running"),
         }
     }
 
@@ -313,9 +313,9 @@ impl Inbox {
         let session = line.session.clone();
         match line.holder {
             Holder::Here => return PanelEffect::Close,
-            Holder::Another | Holder::Nobody if cx.turn_runs => cx.flash(cx.stop_first()),
-            Holder::Another | Holder::Nobody => return PanelEffect::OpenSession(session),
-            Holder::Beside => {
+            Holder::Another | Holder::NoProcess if cx.turn_runs => cx.flash(cx.stop_first()),
+            Holder::Another | Holder::NoProcess => return PanelEffect::OpenSession(session),
+            Holder::Background => {
                 self.advise("it is running in the background; open it when it stops");
             }
         }
@@ -357,7 +357,7 @@ impl Inbox {
         let read = shape.detail_rows.max(2) / 2;
         let reads = match nav {
             Nav::Up | Nav::Down => false,
-            Nav::PageUp | Nav::PageDown => shape.place == DetailPlace::Alone,
+            Nav::PageUp | Nav::PageDown => shape.place == DetailPosition::Alone,
             Nav::LineUp | Nav::LineDown => true,
         };
         if !reads {
@@ -371,7 +371,7 @@ impl Inbox {
         }
     }
 
-    fn told(&mut self, lines: Vec<InboxLine>, cx: &mut PanelContext<'_>) {
+    fn set_lines(&mut self, lines: Vec<InboxLine>, cx: &mut PanelContext<'_>) {
         let was_refusing = self.list.is_refusing();
         let proposed = |inbox: &Self| inbox.list.marked_or(inbox.open_rows());
         let before = cx.dialogue.is_approved_once().then(|| proposed(self));
@@ -396,7 +396,7 @@ impl Inbox {
     }
 }
 
-/// Returns the request for one decision on all of these, whoever has their sessions.
+/// Returns the request for one decision on all of these, whichever process has their sessions.
 fn decision(these: &[RequestId], approval: Approval) -> ClientRequest {
     ClientRequest::DecideAll { requests: these.to_vec(), approval }
 }

@@ -158,7 +158,7 @@ impl Inbox {
         let mut head: Option<&SessionId> = None;
         for (index, line) in self.lines.iter().enumerate() {
             let outside = session.as_ref().is_some_and(|session| line.session != *session);
-            if outside || query.as_mut().is_some_and(|query| query.score(&words(line)).is_none()) {
+            if outside || query.as_mut().is_some_and(|query| query.score(&searched_text(line)).is_none()) {
                 continue;
             }
             if head != Some(&line.session) {
@@ -309,6 +309,6 @@ fn is_approved(line: &InboxLine) -> bool {
 }
 
 /// Returns the text that the filter searches.
-fn words(line: &InboxLine) -> String {
+fn searched_text(line: &InboxLine) -> String {
     format!("{} {} {} {}", line.risk.word(), line.tool.as_str(), line.summary, line.title)
 }

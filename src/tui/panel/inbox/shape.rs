@@ -1,7 +1,7 @@
 //! The division of the inbox between list, detail and the lines below. Pure.
 
 use super::Inbox;
-use crate::tui::cells::list::{BESIDE, CardFooter, split};
+use crate::tui::cells::list::{CardFooter, WIDE, split};
 use crate::tui::completion::window;
 use crate::tui::list::ListStage;
 use crate::tui::panel::Screen;
@@ -30,15 +30,15 @@ pub struct InboxShape {
     pub detail_rows: usize,
     /// Rows of the heading above the detail.
     pub detail_head: usize,
-    pub place: DetailPlace,
+    pub place: DetailPosition,
     /// The text or advice below.
     pub foot: CardFooter,
 }
 
 /// The place of the detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DetailPlace {
-    Beside,
+pub enum DetailPosition {
+    Right,
     Below,
     Alone,
 }
@@ -58,7 +58,7 @@ impl InboxShape {
         let body = inside.saturating_sub(filter + foot.lines.len()).max(1);
         let shape = |list_width, list_rows: usize, detail_width, detail_rows, place, head| {
             let list = window(inbox.rows.len(), inbox.at, list_rows);
-            let detail_head = if place == DetailPlace::Beside { 2.min(detail_rows) } else { 0 };
+            let detail_head = if place == DetailPosition::Right { 2.min(detail_rows) } else { 0 };
             let detail_rows = detail_rows - detail_head;
             Self {
                 room,
@@ -75,22 +75,22 @@ impl InboxShape {
             }
         };
         if inbox.is_whole {
-            return shape(0, 0, room, body, DetailPlace::Alone, 0);
+            return shape(0, 0, room, body, DetailPosition::Alone, 0);
         }
         let head = usize::from(body >= NAMED);
         let list = body - head;
         if inbox.rows.is_empty() {
-            return shape(room, list.max(1), room, 0, DetailPlace::Below, 0);
+            return shape(room, list.max(1), room, 0, DetailPosition::Below, 0);
         }
-        if columns >= BESIDE {
+        if columns >= WIDE {
             let (side, detail) = split(room);
-            return shape(side, list.max(1), detail, body, DetailPlace::Beside, head);
+            return shape(side, list.max(1), detail, body, DetailPosition::Right, head);
         }
         if body < ROOMY {
-            return shape(room, list.max(1), room, 0, DetailPlace::Below, head);
+            return shape(room, list.max(1), room, 0, DetailPosition::Below, head);
         }
         // A line separates the two. The detail gets what a short list leaves.
         let detail = (list * 9 / 20).max(list.saturating_sub(1 + inbox.longest()));
-        shape(room, list - detail - 1, room, detail, DetailPlace::Below, head)
+        shape(room, list - detail - 1, room, detail, DetailPosition::Below, head)
     }
 }

@@ -45,22 +45,22 @@ pub fn lines(screen: &Screen<'_>, pick: &Picker) -> Vec<Line> {
         boxed.push(Line::new());
     }
     let room = rows.saturating_sub(3 + gap + foot.len()).max(1);
-    let beside = screen.preview_columns();
+    let preview_width = screen.preview_columns();
     let preview = if let List::Sessions { preview, .. } = &pick.list
-        && beside > 0
+        && preview_width > 0
     {
         Some(preview)
     } else {
         None
     };
-    let list_room = boxed.room() - preview.map_or(0, |_| beside + 3);
+    let list_room = boxed.room() - preview.map_or(0, |_| preview_width + 3);
     let mut left = entries(screen, pick, list_room, room);
     left.truncate(room);
     left.resize(room, Line::new());
     match preview {
         None => left.into_iter().for_each(|line| boxed.push(line)),
         Some(preview) => {
-            let right = beside_lines(pick, preview, beside, room);
+            let right = side_by_side_lines(pick, preview, preview_width, room);
             let side = Line::of(format!(" {} ", screen.context.glyphs.side), Role::Dim);
             for (line, shown) in left.into_iter().zip(right) {
                 boxed.push(column(line, list_room).joined(side.clone()).joined(shown));
@@ -80,8 +80,8 @@ pub fn cursor(screen: &Screen<'_>, pick: &Picker) -> (usize, usize) {
 }
 
 fn keys(screen: &Screen<'_>, pick: &Picker) -> String {
-    let accept = screen.keymap.shown(CONTEXT, ACCEPT);
-    let escape = screen.keymap.shown(Context::Global, Action::Escape);
+    let accept = screen.keymap.key_label(CONTEXT, ACCEPT);
+    let escape = screen.keymap.key_label(Context::Global, Action::Escape);
     let (accepts, escapes) = match pick.list {
         List::Earlier(_) | List::Models { .. } => ("select", ""),
         List::Sessions { .. } => ("open", ""),
@@ -216,7 +216,7 @@ fn session(
 ) -> Line {
     let marks = Query::new(typed, MatchMode::Name).marks(&one.title);
     let mut title = marked(&one.title, &marks, style);
-    // What was said counts where the title does not tell why it is found.
+    // The found text is shown if the title does not explain the match.
     if let Some(around) = around.filter(|_| marks.is_empty()) {
         title = title
             .with(format!(" {} ", screen.context.glyphs.dot), Role::Dim)
@@ -278,7 +278,7 @@ fn foot(screen: &Screen<'_>, pick: &Picker, width: usize, rows: usize) -> Vec<Li
             let id: String = one.id.0.chars().take(SHORT_ID).collect();
             let place = one.workspace.display();
             let facts = Line::of(format!("id {id} · {place}"), Role::Dim);
-            let last = match preview.told.as_ref() == Some(&one.id) {
+            let last = match preview.loaded.as_ref() == Some(&one.id) {
                 true if !preview.last.is_empty() => {
                     Line::of("last: ", Role::Dim).with(&preview.last, Role::Text)
                 }
@@ -312,7 +312,7 @@ const FIRST: &str = "No language model is connected yet. Pick a service to set u
                      built-in tour. The key is tested once and stays on this machine.";
 
 /// Returns the chosen session: its facts, and the end of its conversation.
-fn beside_lines(pick: &Picker, preview: &Preview, width: usize, room: usize) -> Vec<Line> {
+fn side_by_side_lines(pick: &Picker, preview: &Preview, width: usize, room: usize) -> Vec<Line> {
     let Some(one) = pick.session() else { return vec![Line::new(); room] };
     let id: String = one.id.0.chars().take(SHORT_ID).collect();
     let title = Line::of(sanitize_line(&one.title), Role::Heading);
@@ -322,7 +322,7 @@ fn beside_lines(pick: &Picker, preview: &Preview, width: usize, room: usize) -> 
         Line::new(),
     ];
     let body = room.saturating_sub(out.len());
-    if preview.told.as_ref() != Some(&one.id) {
+    if preview.loaded.as_ref() != Some(&one.id) {
         out.push(Line::of("looking…", Role::Dim));
     } else if preview.lines.is_empty() {
         out.push(Line::of("No messages yet.", Role::Dim));

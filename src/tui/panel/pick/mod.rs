@@ -250,10 +250,10 @@ impl Picker {
     }
 
     /// Takes the models again, with those of the services that have answered. The chosen one stays chosen.
-    fn tell_models(&mut self, told: Vec<ModelLine>, reasons: Vec<String>, pending: usize) {
+    fn tell_models(&mut self, listed: Vec<ModelLine>, reasons: Vec<String>, pending: usize) {
         let List::Models { models, purpose: Purpose::Switch, failed } = &mut self.list else { return };
         let chosen = self.found.get(self.chosen).and_then(|at| models.get(*at)).map(|line| line.name.clone());
-        (*models, *failed) = (told, reasons);
+        (*models, *failed) = (listed, reasons);
         let at = models.iter().position(|line| Some(&line.name) == chosen.as_ref());
         self.is_loading = pending > 0;
         self.asked_anew();
@@ -266,10 +266,10 @@ impl Picker {
     }
 
     /// Takes the lines of all sessions. Lines known only to this process come first.
-    pub fn tell_earlier(&mut self, told: Vec<EarlierLine>) {
+    pub fn tell_earlier(&mut self, stored: Vec<EarlierLine>) {
         let List::Earlier(lines) = &mut self.list else { return };
         let known = std::mem::take(lines);
-        *lines = each_once(known.iter().map(|line| line.text.as_str()), told);
+        *lines = each_once(known.iter().map(|line| line.text.as_str()), stored);
         self.is_loading = false;
         self.filter();
     }
@@ -361,7 +361,7 @@ impl Picker {
             cx.ask(ClientQuery::SearchSessions { words });
         }
         let Some(session) = chosen else { return };
-        if preview.asked.is_none() && preview.told.as_ref() != Some(&session) {
+        if preview.asked.is_none() && preview.loaded.as_ref() != Some(&session) {
             preview.asked = Some(session.clone());
             cx.ask(ClientQuery::Preview { session });
         }
@@ -421,11 +421,11 @@ fn head(text: &str) -> &str {
     text.split_at(text.floor_char_boundary(MOST_MATCHED)).0
 }
 
-/// Returns `told` with the lines that only this process knows, such as private commands: each follows the line that
+/// Returns `stored` with the lines that only this process knows, such as private commands: each follows the line that
 /// this process entered after it, as the newest come first.
-fn each_once<'a>(known: impl Iterator<Item = &'a str>, told: Vec<EarlierLine>) -> Vec<EarlierLine> {
-    let mut seen: HashSet<String> = told.iter().map(|line| line.text.clone()).collect();
-    let mut lines = told;
+fn each_once<'a>(known: impl Iterator<Item = &'a str>, stored: Vec<EarlierLine>) -> Vec<EarlierLine> {
+    let mut seen: HashSet<String> = stored.iter().map(|line| line.text.clone()).collect();
+    let mut lines = stored;
     let mut next = 0;
     for text in known {
         if seen.insert(text.to_owned()) {
@@ -442,7 +442,7 @@ fn each_once<'a>(known: impl Iterator<Item = &'a str>, told: Vec<EarlierLine>) -
 mod tests {
     use super::*;
 
-    fn told(lines: &[(&str, bool)]) -> Vec<EarlierLine> {
+    fn earlier(lines: &[(&str, bool)]) -> Vec<EarlierLine> {
         lines.iter().map(|(text, here)| EarlierLine { text: (*text).to_owned(), here: *here }).collect()
     }
 
@@ -454,12 +454,12 @@ mod tests {
     #[test]
     fn earlier_lines_come_once_and_the_newest_first() {
         let mut timed = Picker::earlier(["b", "!!own", "a"].into_iter());
-        timed.tell_earlier(told(&[("z", false), ("b", true), ("a", true)]));
+        timed.tell_earlier(earlier(&[("z", false), ("b", true), ("a", true)]));
         assert_eq!(shown(&timed), ["z", "b", "!!own", "a"], "a private command stands in its time");
         let mut pick = Picker::earlier(["own", "b", "own", "a"].into_iter());
         assert_eq!(shown(&pick), ["own", "b", "a"]);
         pick.go(1);
-        pick.tell_earlier(told(&[("z", false), ("b", true), ("a", true)]));
+        pick.tell_earlier(earlier(&[("z", false), ("b", true), ("a", true)]));
         assert_eq!(shown(&pick), ["own", "z", "b", "a"]);
         assert!(!pick.is_loading);
         pick.turn_scope();

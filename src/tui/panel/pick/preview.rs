@@ -14,7 +14,7 @@ const LAST: usize = 200;
 pub struct Preview {
     /// Requested and not received yet; one at a time.
     pub asked: Option<SessionId>,
-    pub told: Option<SessionId>,
+    pub loaded: Option<SessionId>,
     /// The beginning of the last text in it.
     pub last: String,
     cells: Vec<Cell>,
@@ -29,7 +29,7 @@ impl Preview {
         if self.asked.as_ref() == Some(&session) {
             self.asked = None;
         }
-        self.told = Some(session);
+        self.loaded = Some(session);
         self.last = last_words(messages);
         self.cells = conversation::cells(messages.iter(), |_| None);
         self.width = 0;

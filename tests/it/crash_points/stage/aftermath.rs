@@ -12,11 +12,11 @@ use super::super::step::Survivors;
 use super::Stage;
 use crate::tui::terminal::Terminal;
 
-/// What the model is told of a call that was cut off.
-const TOLD_MODEL: &str = "Outcome unknown: this call had started";
+/// The report to the model on a call that was cut off.
+const REPORT_TO_MODEL: &str = "Outcome unknown: this call had started";
 
-/// What the person is told of one.
-const TOLD_PERSON: &str = "Outcome unknown: co ended";
+/// The report to the person on one.
+const REPORT_TO_PERSON: &str = "Outcome unknown: co ended";
 
 /// What a kill left to be checked.
 #[derive(Default)]
@@ -25,8 +25,8 @@ pub(super) struct Aftermath {
     kept: BTreeMap<SessionId, Vec<Record>>,
     /// Calls that had started and not ended at some kill.
     unknown: BTreeMap<SessionId, BTreeSet<CallId>>,
-    /// Those whose person has not been told yet.
-    untold: BTreeMap<SessionId, BTreeSet<CallId>>,
+    /// The calls that were not reported to the person yet.
+    unreported: BTreeMap<SessionId, BTreeSet<CallId>>,
     /// Processes that the next run must name and end.
     escaped: Vec<u32>,
     /// Processes that the next run must name.
@@ -39,16 +39,21 @@ impl Stage<'_> {
         self.run(args, code);
         self.kept();
         let id = self.session().expect("a session");
-        let untold = self.after.untold.remove(&id).unwrap_or_default().len();
+        let unreported = self.after.unreported.remove(&id).unwrap_or_default().len();
         let said = self.last.as_ref().expect("it ran").err.clone();
-        assert_eq!(said.matches(TOLD_PERSON).count(), untold, "{args:?} said: {said}\n{}", self.seen());
+        assert_eq!(
+            said.matches(REPORT_TO_PERSON).count(),
+            unreported,
+            "{args:?} said: {said}\n{}",
+            self.seen()
+        );
         let (escaped, own) = (std::mem::take(&mut self.after.escaped), std::mem::take(&mut self.after.own));
         for pid in escaped.iter().chain(&own) {
             assert!(said.contains(&pid.to_string()), "process {pid} was not named: {said}");
         }
         let living: Vec<u32> = self.marked().into_iter().map(|(pid, _)| pid).collect();
         assert_eq!(living, own, "lives on after {args:?}: {said}\n{}", self.seen());
-        // Nobody else ends what the person started.
+        // Only the test ends what the person started.
         own.iter().for_each(|pid| processes::signal(*pid, Signal::KILL));
         self.until("the end of the person's own command", |stage| stage.marked().is_empty().then_some(()));
     }
@@ -69,7 +74,7 @@ impl Stage<'_> {
         for (session, records) in &self.after.kept {
             let unknown = cut_off(records);
             self.after.unknown.entry(session.clone()).or_default().extend(unknown.iter().cloned());
-            self.after.untold.insert(session.clone(), unknown);
+            self.after.unreported.insert(session.clone(), unknown);
         }
         let count = match leaves {
             Survivors::Nothing => 0,
@@ -119,7 +124,7 @@ impl Stage<'_> {
         }
     }
 
-    /// The latest request of each session says of exactly its cut-off calls that nobody knows.
+    /// The latest request of each session reports an unknown outcome for exactly its cut-off calls.
     pub(super) fn model_knows(&self) {
         for (session, records) in self.all_records() {
             let prompt =
@@ -129,7 +134,7 @@ impl Stage<'_> {
             let prompt = format!("\"{}\"", prompt.expect("a prompt"));
             let Some(latest) = bodies.into_iter().find(|body| body.contains(&prompt)) else { continue };
             let unknown = self.after.unknown.get(&session).map_or(0, BTreeSet::len);
-            assert_eq!(latest.matches(TOLD_MODEL).count(), unknown, "{latest}\n{}", self.seen());
+            assert_eq!(latest.matches(REPORT_TO_MODEL).count(), unknown, "{latest}\n{}", self.seen());
         }
     }
 

@@ -44,7 +44,7 @@ fn main() {
         }
         out.write_all(b"\n").unwrap();
     }
-    // Lines are read by a thread of their own, so that a waiting call hears of its end.
+    // Lines are read by a thread of their own, so that a waiting call is notified of its end.
     let (sender, lines) = mpsc::sync_channel(64);
     thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {

@@ -78,17 +78,17 @@ impl ScriptedFrontend {
         if let Event::ApprovalNeeded { request } = &event {
             self.answer(request);
         }
-        let deeds: Vec<Action> = {
+        let actions: Vec<Action> = {
             let mut state = self.state.lock().unwrap();
             let (fired, left) = std::mem::take(&mut state.triggers)
                 .into_iter()
                 .partition(|(prefix, _)| line.starts_with(prefix));
             state.triggers = left;
             let fired: Vec<(String, Action)> = fired;
-            fired.into_iter().map(|(_, deed)| deed).collect()
+            fired.into_iter().map(|(_, action)| action).collect()
         };
-        for deed in deeds {
-            self.act(deed).await;
+        for action in actions {
+            self.act(action).await;
         }
         if let Event::CapReached { question } = &event {
             let answer = self.state.lock().unwrap().cap_answers.pop_front();
@@ -109,8 +109,8 @@ impl ScriptedFrontend {
         }
     }
 
-    async fn act(&self, deed: Action) {
-        match deed {
+    async fn act(&self, action: Action) {
+        match action {
             Action::Interrupt => self.say(Op::Interrupt),
             Action::Close => self.say(Op::Close),
             Action::Defer => self.say(Op::Defer),
@@ -127,7 +127,7 @@ impl ScriptedFrontend {
             | Action::Remove(_)
             | Action::Add(_)
             | Action::Change(..) => {
-                self.outside.act(deed).await;
+                self.outside.act(action).await;
             }
         }
     }
@@ -180,7 +180,7 @@ fn line(event: &Event) -> Option<String> {
         Event::ApprovalSettled { settled, .. } => match settled {
             Settlement::Decided { approval, by } => format!("decided {} ({})", decision(approval), by.word()),
             Settlement::Withdrawn => "withdrawn".to_owned(),
-            Settlement::Detached => "detached".to_owned(),
+            Settlement::StillWaiting => "still waiting".to_owned(),
             Settlement::Superseded => "replaced".to_owned(),
             Settlement::Expired => "expired".to_owned(),
         },

@@ -12,7 +12,7 @@ use co_engine::agent::driver::{self, ActiveModel, AgentEnv, FallbackModel, Trace
 use co_engine::agent::prompt::{DEFAULT_PERSONALITY, PromptBook, SentError, sent_request};
 use co_engine::approval::rules::{Rule, RuleEffect, RuleSet, RuleSource};
 use co_engine::approval::{
-    Approval, AutoApprove, Decider, Judgement, Place, Policy, Request, Verdict, WorkspaceKind,
+    Approval, AutoApprove, Decider, Judgement, Policy, Request, Verdict, Workspace, WorkspaceKind,
 };
 use co_engine::config::{Cap, FolderTrust, Mode, Unit};
 use co_engine::history::{Durability, History, Limits, Record, RecordedState, patch_dangling_tool_calls};
@@ -44,8 +44,8 @@ pub struct Outside {
 }
 
 impl Outside {
-    pub async fn act(&self, deed: Action) {
-        match deed {
+    pub async fn act(&self, action: Action) {
+        match action {
             Action::Change(path, text) => self.world.put(&path, &text),
             Action::Release(name) => self.gates.iter().for_each(|gate| gate.release(&name)),
             Action::Elsewhere(tool, approval) => {
@@ -90,7 +90,7 @@ impl Outside {
                 self.registry.add(tool);
             }
             Action::Interrupt | Action::Close | Action::Defer | Action::Retry | Action::Steer(_) => {
-                panic!("{deed:?} is said to a running turn: use `when`")
+                panic!("{action:?} is said to a running turn: use `when`")
             }
         }
     }
@@ -175,7 +175,7 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
                 session = Session::open(&store, &id).await.unwrap();
                 frontend.write("reopened");
             }
-            Step::Action(deed) => outside.act(deed.clone()).await,
+            Step::Action(action) => outside.act(action.clone()).await,
             Step::Prompt(text) => {
                 let prompt = vec![UserPart::Text { text: text.clone() }];
                 drive(driver::run_turn(&mut session, prompt, &env, &frontend, CancellationToken::new()))
@@ -188,7 +188,7 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
                     frontend.write("nothing to resume");
                 }
             }
-            Step::Detached => {
+            Step::LateCalls => {
                 drive(driver::run_late_calls(&mut session, &env, &frontend, CancellationToken::new())).await;
             }
             Step::Compact(focus) => {
@@ -277,7 +277,7 @@ fn environment(
         entered: Arc::new(()),
         policy,
         isolation: Isolation::NONE,
-        place: Place { folder: "/w".into(), kind, trust: FolderTrust::Untrusted },
+        place: Workspace { folder: "/w".into(), kind, trust: FolderTrust::Untrusted },
         expiry: number("expiry").map(|expiry| Duration::from_millis(expiry.into())),
         limits: Limits { requests: number("limit").or(Some(25)), tokens: number("tokens").map(u64::from) },
         caps: watch::Sender::new(caps(script)),
@@ -387,7 +387,7 @@ fn aftermath(history: &History, world: &World, provider: &ReplayProvider) -> Vec
         lines.push(format!("open {} {}", known(&open.known), brief(&open.call)));
     }
     for one in history.late_calls() {
-        lines.push(format!("detached {} {}", known(&one.known), brief(&one.call)));
+        lines.push(format!("late {} {}", known(&one.known), brief(&one.call)));
     }
     for (kind, text) in history.notes() {
         lines.push(format!("pending {}", part(&UserPart::Note { kind: kind.clone(), text: text.clone() })));
@@ -473,7 +473,7 @@ fn recorded(records: &[Record], world: &World) {
             |record: &Record| matches!(record, Record::ToolFinished { returned } if returned.call == call);
         let start =
             records.iter().position(started).unwrap_or_else(|| panic!("{call}: no record of its start"));
-        // A detached call had a return already, before it ran.
+        // A late call had a return already, before it ran.
         assert!(
             records.iter().rposition(finished).is_some_and(|end| start < end),
             "{call}: its end is recorded before its start, or never"

@@ -24,7 +24,7 @@ pub struct Script {
 pub enum Step {
     Prompt(String),
     Resume,
-    Detached,
+    LateCalls,
     Compact(Option<String>),
     Uncompact,
     /// Drop the session as a kill would and open it again.
@@ -93,12 +93,12 @@ fn directive(line: &str, script: &mut Script) {
     match word {
         "prompt" => script.steps.push(Step::Prompt(rest.to_owned())),
         "resume" => script.steps.push(Step::Resume),
-        "detached" => script.steps.push(Step::Detached),
+        "late-calls" => script.steps.push(Step::LateCalls),
         "compact" => script.steps.push(Step::Compact((!rest.is_empty()).then(|| rest.to_owned()))),
         "uncompact" => script.steps.push(Step::Uncompact),
         "reopen" => script.steps.push(Step::Reopen),
         "queue" => script.steps.push(Step::Queue),
-        "then" => script.steps.push(Step::Action(deed(rest))),
+        "then" => script.steps.push(Step::Action(action(rest))),
         "at-cap" => script.cap_answers.push(match rest {
             "go-on" => CapAnswer::GoOn,
             "raise" => CapAnswer::Raise,
@@ -110,8 +110,8 @@ fn directive(line: &str, script: &mut Script) {
             script.answers.push((tool.to_owned(), approval(decision)));
         }
         "when" => {
-            let (event, what) = rest.split_once(" => ").expect("when EVENT => DEED");
-            script.triggers.push((event.to_owned(), deed(what)));
+            let (event, what) = rest.split_once(" => ").expect("when EVENT => ACTION");
+            script.triggers.push((event.to_owned(), action(what)));
         }
         "hook" => {
             let (tool, verdict) = rest.split_once(' ').expect("hook TOOL VERDICT");
@@ -127,7 +127,7 @@ fn directive(line: &str, script: &mut Script) {
     }
 }
 
-fn deed(text: &str) -> Action {
+fn action(text: &str) -> Action {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     match word {
         "interrupt" => Action::Interrupt,
@@ -155,7 +155,7 @@ fn deed(text: &str) -> Action {
             let (path, text) = rest.split_once(' ').expect("change PATH TEXT");
             Action::Change(path.to_owned(), text.to_owned())
         }
-        _ => panic!("unknown deed: {text}"),
+        _ => panic!("unknown action: {text}"),
     }
 }
 

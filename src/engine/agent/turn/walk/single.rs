@@ -1,4 +1,4 @@
-//! Single turns beside the random walks.
+//! Tests of single turns, besides the random walks.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn send(turn: &mut Turn) {
     assert!(matches!(effects[..], [.., Effect::CallModel { .. }]), "{effects:?}");
 }
 
-/// What a provider has to say beside its replies is shown once a turn, however often it comes.
+/// A provider's notice is shown once per turn, however often it arrives.
 #[test]
 fn a_notice_is_shown_once() {
     let prompt = vec![UserPart::Text { text: "go".to_owned() }];
@@ -38,21 +38,21 @@ fn a_notice_is_shown_once() {
     assert_eq!(shown, ["cut", "full"]);
 }
 
-/// What a provider told of an attempt that came to nothing is counted; an attempt that had begun and told nothing has
-/// cost something nobody knows.
+/// The usage that a provider reports for a failed attempt is counted. If an attempt had begun and reported no usage, its
+/// cost is unknown.
 #[test]
-fn attempts_that_came_to_nothing_are_counted() {
-    let told = Usage { input: Some(900), output: Some(1), ..Usage::default() };
+fn failed_attempts_are_counted() {
+    let reported = Usage { input: Some(900), output: Some(1), ..Usage::default() };
     let started = StreamEvent::Started { model: "m".to_owned() };
-    let usage = |input| StreamEvent::Usage { usage: Usage { input: Some(input), ..told } };
+    let usage = |input| StreamEvent::Usage { usage: Usage { input: Some(input), ..reported } };
     let failed = || Input::Stream(Err(ProviderError::new(ErrorClass::Overloaded, "busy")));
     let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
     for (price, events, last, expected, tokens, unpriced) in [
         (price, vec![], failed(), None, 0, 0),
         (price, vec![started.clone()], failed(), Some(Usage::default()), 0, 1),
-        (price, vec![started.clone(), usage(7), usage(900)], failed(), Some(told), 901, 0),
+        (price, vec![started.clone(), usage(7), usage(900)], failed(), Some(reported), 901, 0),
         (price, vec![started.clone()], Input::Interrupt, None, 0, 1),
-        (price, vec![started.clone(), usage(900)], Input::Interrupt, Some(told), 901, 0),
+        (price, vec![started.clone(), usage(900)], Input::Interrupt, Some(reported), 901, 0),
         // What is free costs nothing, however it ends.
         (Price::default(), vec![started.clone()], Input::Interrupt, None, 0, 0),
         (Price::default(), vec![started], failed(), Some(Usage::default()), 0, 0),

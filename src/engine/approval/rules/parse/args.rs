@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 use toml_edit::{Item, TableLike};
 
-use super::{PREDICATES, RuleParser, shown, unknown};
+use super::{PREDICATES, RuleParser, name_line, unknown};
 use crate::approval::rules::pattern::{Glob, Regex};
 use crate::approval::rules::predicate::{ArgTest, Predicate};
 use crate::stdx::paths::normalize;
@@ -22,7 +22,7 @@ impl RuleParser<'_> {
                 Some(inner) if inner.is_empty() => {
                     self.problem_at(
                         item,
-                        format!("`{}` tests nothing; add a predicate such as `glob`", shown(key)),
+                        format!("`{}` tests nothing; add a predicate such as `glob`", name_line(key)),
                     );
                 }
                 Some(inner) if inner.iter().all(|(name, _)| PREDICATES.contains(&name)) => {
@@ -54,7 +54,7 @@ impl RuleParser<'_> {
                     self.made_of(item, |text| Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
                 }
                 "inside" => self.inside(item),
-                "words" => self.words(item),
+                "words" => self.words_test(item),
                 "empty" => self.empty(item),
                 _ => {
                     let number = item.as_float().or_else(|| item.as_integer().map(lossy));
@@ -95,7 +95,7 @@ impl RuleParser<'_> {
     }
 
     /// One list of words, or a list of such lists.
-    fn words(&mut self, item: &Item) -> Option<Predicate> {
+    fn words_test(&mut self, item: &Item) -> Option<Predicate> {
         const HOW: &str =
             "`words` is a list of a command's first words: `{ words = [\"git\", \"status|log\"] }`";
         let array = self.expect(item, item.as_array().filter(|array| !array.is_empty()), HOW)?;

@@ -26,14 +26,15 @@ async fn listed(form: ListForm, path: &str, pages: Vec<Page>) -> Result<Vec<Stri
         timeouts: Timeouts::default(),
     };
     let models = list(&ListEndpoint { endpoint, path: path.to_owned(), form }, LONG).await?;
-    let short = |ListedModel { name, told }: &ListedModel| {
+    let short = |ListedModel { name, profile }: &ListedModel| {
         let parts = [
-            told.window.map(|window| format!("window {window}")),
-            told.max_output.map(|most| format!("output {most}")),
-            told.price
+            profile.window.map(|window| format!("window {window}")),
+            profile.max_output.map(|most| format!("output {most}")),
+            profile
+                .price
                 .map(|price| format!("price {} {} {:?}", price.input, price.output, price.cached_input)),
-            told.images.map(|images| format!("images {images}")),
-            (told.thinking == ThinkingStyle::Never).then(|| "never thinks".to_owned()),
+            profile.images.map(|images| format!("images {images}")),
+            (profile.thinking == ThinkingStyle::Never).then(|| "never thinks".to_owned()),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         format!("{name}: {}", parts.join(", "))

@@ -79,7 +79,7 @@ pub const ROWS: &[ModelRow] = &[
         .price(1_100_000, 4_400_000).cached(275_000),
     reasoning("o3", 200_000, 100_000, Always).sees()
         .price(2_000_000, 8_000_000).cached(500_000),
-    reasoning("o3-mini", 200_000, 100_000, Always).blind()
+    reasoning("o3-mini", 200_000, 100_000, Always).without_images()
         .price(1_100_000, 4_400_000).cached(550_000),
     ModelRow::new("o3-pro").thinks(Always).fixed().price(20_000_000, 80_000_000),
     reasoning("o1", 200_000, 100_000, Always).sees()
@@ -92,5 +92,5 @@ pub const ROWS: &[ModelRow] = &[
     ModelRow::new("gpt-4o-2024-05-13").window(128_000).thinks(Never).sees(),
     chat("gpt-4o-mini", 128_000, 16_384).sees().price(150_000, 600_000).cached(75_000),
     ModelRow::new("gpt-4-turbo").window(128_000).thinks(Never).sees().price(10_000_000, 30_000_000),
-    chat("gpt-4", 8_192, 8_192).blind().price(30_000_000, 60_000_000),
+    chat("gpt-4", 8_192, 8_192).without_images().price(30_000_000, 60_000_000),
 ];

@@ -63,20 +63,20 @@ fn models_are_found_by_the_start_of_their_names() {
 
 #[test]
 fn what_a_service_tells_counts_where_it_has_no_row() {
-    let told = Profile {
+    let reported = Profile {
         window: Some(32_768),
         max_output: Some(1_000),
         price: Some(Price { input: 7, output: 8, ..Price::default() }),
         ..Profile::default()
     };
-    let routed = profile("openrouter", "openai/gpt-4o", told);
-    assert_eq!((routed.window, routed.max_output), (told.window, told.max_output));
-    assert_eq!((routed.price, routed.thinking, routed.images), (told.price, Never, Some(true)));
-    let own = profile("openai", "gpt-4o", told);
+    let routed = profile("openrouter", "openai/gpt-4o", reported);
+    assert_eq!((routed.window, routed.max_output), (reported.window, reported.max_output));
+    assert_eq!((routed.price, routed.thinking, routed.images), (reported.price, Never, Some(true)));
+    let own = profile("openai", "gpt-4o", reported);
     assert_eq!((own.window, own.price.unwrap().input), (Some(128_000), 2_500_000));
     // The unknown values of a row are filled in from the list.
-    let partly = profile("deepseek", "deepseek-flash", told);
-    assert_eq!((partly.window, partly.price), (Some(1_000_000), told.price));
+    let partly = profile("deepseek", "deepseek-flash", reported);
+    assert_eq!((partly.window, partly.price), (Some(1_000_000), reported.price));
     let nothing = profile("anywhere", "new-model", Profile::default());
     assert_eq!(nothing, Profile::default());
 }

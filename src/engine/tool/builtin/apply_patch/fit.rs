@@ -9,7 +9,7 @@ use crate::tool::diff::{bare, split_lines};
 pub struct Hunk {
     /// The line of the old text at which it should begin, from 1.
     pub line: Option<usize>,
-    /// A line that stands somewhere above it.
+    /// A line somewhere above it.
     pub under: Option<String>,
     pub lines: Vec<HunkLine>,
 }

@@ -69,7 +69,7 @@ fn envelope(text: &str) -> Result<Vec<FilePatch>, String> {
             let file = files.last_mut().ok_or("`*** Move to:` stands before any file")?;
             file.kind = PatchKind::Move { to };
         } else if line.trim_end() == "*** End of File" {
-            // Where a piece stands follows from its text.
+            // The position of a piece follows from its text.
         } else {
             let file = files.last_mut().ok_or_else(|| format!("unexpected before any file: {line}"))?;
             if let Some(under) = line.strip_prefix("@@") {

@@ -98,7 +98,7 @@ impl Lines {
     }
 
     /// Ends the stream, and returns the lines; errs if the wanted ones are past the end of everything that was fed.
-    pub fn shown(mut self, shown: &str, is_whole: bool) -> Result<String, ToolError> {
+    pub fn finished_text(mut self, shown: &str, is_whole: bool) -> Result<String, ToolError> {
         let (length, first) = (self.finish(), self.wanted.first);
         match is_whole {
             true if first > length.max(1) => {

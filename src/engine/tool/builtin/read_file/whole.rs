@@ -96,5 +96,5 @@ fn in_encoding(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, T
 pub fn numbered(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, ToolError> {
     let mut lines = Lines::new(wanted);
     lines.feed(bytes);
-    lines.shown(shown, true)
+    lines.finished_text(shown, true)
 }

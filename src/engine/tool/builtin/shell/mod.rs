@@ -20,7 +20,7 @@ use super::place::ToolPath;
 use super::tasks::report;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, off_thread, terminal};
-use crate::approval::words::{CommandWords, command_words, says_more};
+use crate::approval::command_words::{CommandWords, command_words, says_more};
 use crate::bash::{self, Class};
 use crate::message::{ReturnStatus, Source};
 use crate::sandbox::survivors::MARKER;
@@ -49,7 +49,7 @@ const SETTLED: Duration = Duration::from_millis(400);
 /// The maximum length in bytes of one argument on Linux (`MAX_ARG_STRLEN`), without the terminating NUL.
 const LONGEST_COMMAND: usize = 128 * 1024 - 1;
 
-/// How reports of commands that did not succeed begin, and what stands for an empty output.
+/// The beginnings of reports on commands that did not succeed, and the text for an empty output.
 const ENDS: [&str; 3] = ["exit ", "ended by signal ", "timed out after "];
 const NO_OUTPUT: &str = "[no output]";
 
@@ -73,7 +73,7 @@ pub struct ShellArgs {
     timeout: Option<u64>,
     /// Set only after the sandbox was in the way: why the command must run outside of it. The user decides.
     unsandboxed: Option<String>,
-    /// Run it as a task beside the conversation, without a timeout: for servers and long builds.
+    /// Run it as a task in the background, without a timeout: for servers and long builds.
     #[serde(default)]
     background: bool,
 }
@@ -159,7 +159,7 @@ impl TypedTool for Shell {
         self.checked(&args)?;
         let reading = CommandReading::of(&args.command, place, self.is_sandboxed(), &self.safe);
         let mut plan = reading.plan(args.command, &place.workspace);
-        if plan.effect != Effect::LooksOnly && !args.background {
+        if plan.effect != Effect::ReadOnly && !args.background {
             plan.undo = place.undo_of_command();
         }
         if args.background {
@@ -226,12 +226,12 @@ impl TypedTool for Shell {
     }
 }
 
-/// Returns how many lines of output a line of a report stands for. The line that is cut before a remark counts there.
+/// Returns the number of lines of output that a line of a report represents. The line that is cut before a remark counts there.
 fn lines_of(line: &str) -> usize {
     left_out(line).map_or(1, |lines| lines.saturating_sub(1))
 }
 
-/// What the words of a command, and what they refer to here, tell about it.
+/// The facts about a command that follow from its words and from what they refer to.
 struct CommandReading {
     found: risk::Assessment,
     invocations: Vec<bash::Invocation>,
@@ -251,8 +251,9 @@ impl CommandReading {
         }
         // The risk table ignores commands that only read, except for what they read.
         let reads = found.reasons.is_empty()
-            && (bash::classify(script) == Class::LooksOnly
-                || is_sandboxed && (bash::reads_if_held(script) || are_safe(script, &invocations, safe)))
+            && (bash::classify(script) == Class::ReadOnly
+                || is_sandboxed
+                    && (bash::is_read_only_if_confined(script) || are_safe(script, &invocations, safe)))
             && places::leads_elsewhere(&invocations, workspace).is_none();
         let uses_network = !reads && invocations.iter().any(network::uses_network);
         Self { found, invocations, reads, uses_network }
@@ -269,7 +270,7 @@ impl CommandReading {
     fn plan(&self, script: String, workspace: &Path) -> CallPlan {
         let command = one_line_summary(&script, SUMMARY_WIDTH);
         let (risk, effect) = match self.confinement() {
-            Confinement::ReadOnly => (Risk::Low, Effect::LooksOnly),
+            Confinement::ReadOnly => (Risk::Low, Effect::ReadOnly),
             Confinement::Workspace => (self.found.risk, Effect::Confined),
             Confinement::Network | Confinement::Unsandboxed => (self.found.risk, Effect::OfTool),
         };
@@ -297,7 +298,7 @@ fn are_safe(script: &str, invocations: &[bash::Invocation], safe: &[CommandWords
         && !says_more(script)
         && invocations.iter().all(|one| {
             safe.iter().any(|words| words.cover(one, invocations))
-                || bash::reads_if_held(&one.written.join(" "))
+                || bash::is_read_only_if_confined(&one.written.join(" "))
         })
 }
 
@@ -316,7 +317,7 @@ fn outside_of_sandbox(plan: CallPlan, reason: &str) -> CallPlan {
 /// How the run of a command in the foreground ended.
 enum ForegroundEnd {
     Ran(ShellResult),
-    /// It runs as a task now; what the model is told.
+    /// It runs as a task now; the text for the model.
     Moved(String),
 }
 

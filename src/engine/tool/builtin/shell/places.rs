@@ -22,7 +22,7 @@ const TAIL: usize = 2;
 /// The maximum number of folders to track for the `cd` commands of a command line.
 const MOST_FOLDERS: usize = 32;
 
-/// Returns why a command whose words are read-only may still read something else; `None` if everything it
+/// Returns why a command with read-only words may still read something else; `None` if everything it
 /// names is in the workspace and no secret.
 pub fn leads_elsewhere(invocations: &[Invocation], workspace: &Path) -> Option<String> {
     let said = |text: &str| Some(format!("`{text}` leads outside the folder, or to secrets"));

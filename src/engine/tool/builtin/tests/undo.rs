@@ -271,7 +271,7 @@ async fn later_work_is_not_trampled() {
     assert!(said.contains("-three") && said.contains("-another b"), "{said}");
     assert!(matches!(refused.apply(""), Err(UndoError::Nothing)));
     assert_eq!(bench.get("a.txt"), "one\nTWO\nthree\n");
-    // What nobody touched can be taken back; a folder with files of others stays.
+    // Unchanged files are restored; a folder with files of others stays.
     let said = bench.ask(&UndoTarget::Entry(ids[1]));
     assert!(said.contains("`d/new.txt`: removed"), "{said}");
     assert!(bench.at("d/theirs").exists() && !bench.at("d/new.txt").exists());
@@ -372,7 +372,7 @@ async fn the_model_is_told_once() {
     assert!(said.contains("`a␊b`: removed"), "{said}");
     let notes = bench.undo.notes("s");
     assert!(notes[0].1.starts_with("The user took back: created a␊b."), "{notes:?}");
-    bench.undo.told(&notes);
+    bench.undo.remove_notes(&notes);
     assert_eq!(bench.undo.notes("s"), []);
     assert_eq!(bench.undo.notes("another"), []);
 }
@@ -528,9 +528,11 @@ async fn what_is_as_it_was_already_is_marked_and_what_runs_elsewhere_is_left_alo
         snapshot_mb: 1,
         clock: Arc::new(SystemClock),
     });
-    let place = crate::undo::UndoPlace { workspace: bench.at("").canonicalize().unwrap(), own: bench.own() };
+    let place =
+        crate::undo::UndoWorkspace { workspace: bench.at("").canonicalize().unwrap(), own: bench.own() };
     let (call, tool, label) = (CallId("o/1.1.0".to_owned()), "shell".to_owned(), "long".to_owned());
-    let recording = other.begin_command(&crate::undo::Deed { call, place, tool, label }).unwrap().unwrap();
+    let recording =
+        other.begin_command(&crate::undo::ChangeOrigin { call, place, tool, label }).unwrap().unwrap();
     bench.put("theirs", "t");
     bench.call("shell", json!({"command": "true"})).await;
     bench.undo_last();

@@ -36,9 +36,9 @@ impl Domains {
         (!self.allowed.is_empty() && !is_in(&self.allowed)).then_some("it is not in `web.allowed_domains`")
     }
 
-    /// Checks everything about an address that can be told without the network. Errs with a hint.
+    /// Checks everything about an address that is known without the network. Errs with a hint.
     pub fn check(&self, url: &Url) -> Result<(), ToolError> {
-        let no = |why: &str| Err(misuse(format!("{} cannot be fetched: {why}", shown(url))));
+        let no = |why: &str| Err(misuse(format!("{} cannot be fetched: {why}", address_line(url))));
         if !matches!(url.scheme(), "http" | "https") {
             return no("only http:// and https:// addresses can");
         }
@@ -78,7 +78,7 @@ pub fn parse(text: &str) -> Result<Url, ToolError> {
 }
 
 /// Formats an address without its query and login, for errors.
-pub fn shown(url: &Url) -> String {
+pub fn address_line(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     // What cannot have a name or a password has none.

@@ -8,7 +8,7 @@ use reqwest::{Response, StatusCode};
 use url::Url;
 
 use super::super::work::{misuse, terminal};
-use super::address::{Domains, shown};
+use super::address::{Domains, address_line};
 use super::resolver::{ClientResolver, HostResolver, ONLY_PUBLIC};
 use super::shape::plain;
 use crate::provider::http::Network;
@@ -16,7 +16,7 @@ use crate::stdx::moment::duration;
 use crate::stdx::text::one_line_summary;
 use crate::tool::ToolError;
 
-/// Until a connection stands.
+/// The timeout for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// The most bytes of a body, unpacked.
@@ -62,7 +62,7 @@ impl WebClient {
 
     /// Gets a page, through at most five redirects, each of which must pass `domains` and the resolver. Cancel-safe.
     pub async fn get(&self, url: Url, domains: &Domains) -> Result<FetchedBody, ToolError> {
-        let asked = shown(&url);
+        let asked = address_line(&url);
         let whole = async {
             let (response, url) = self.follow(url, domains).await?;
             read(checked(response, &url).await?, url).await
@@ -72,7 +72,7 @@ impl WebClient {
 
     /// Asks an API at an address of the program's or the user's own; follows no redirect. Cancel-safe.
     pub async fn ask(&self, url: Url, headers: HeaderMap) -> Result<(StatusCode, Vec<u8>), ToolError> {
-        let asked = shown(&url);
+        let asked = address_line(&url);
         let whole = async {
             let response = self.send(&url, headers).await?;
             let status = response.status();
@@ -92,7 +92,7 @@ impl WebClient {
     }
 
     async fn follow(&self, mut url: Url, domains: &Domains) -> Result<(Response, Url), ToolError> {
-        let began = shown(&url);
+        let began = address_line(&url);
         for _ in 0..=MOST_REDIRECTS {
             domains.check(&url)?;
             let mut headers = HeaderMap::new();
@@ -101,12 +101,13 @@ impl WebClient {
             let target = response.headers().get(LOCATION).filter(|_| is_redirect(response.status()));
             let Some(target) = target else { return Ok((response, url)) };
             let target = target.to_str().ok().and_then(|target| url.join(target).ok());
-            url = target.ok_or_else(|| terminal(format!("{} redirects to no web address", shown(&url))))?;
+            url = target
+                .ok_or_else(|| terminal(format!("{} redirects to no web address", address_line(&url))))?;
             url.set_fragment(None);
         }
         Err(terminal(format!(
             "{began} redirects more than {MOST_REDIRECTS} times; the last was to {}",
-            shown(&url)
+            address_line(&url)
         )))
     }
 
@@ -139,7 +140,7 @@ async fn checked(response: Response, url: &Url) -> Result<Response, ToolError> {
         return Ok(response);
     }
     let name = status.canonical_reason().unwrap_or("unknown status");
-    let message = format!("{} answered {} ({name})", shown(url), status.as_u16());
+    let message = format!("{} answered {} ({name})", address_line(url), status.as_u16());
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
         return Err(ToolError::Transient { message });
     }
@@ -177,8 +178,11 @@ fn failed(url: &Url, error: reqwest::Error) -> ToolError {
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    let message =
-        format!("{} could not be fetched: {}", shown(url), one_line_summary(&cause.to_string(), WORDS));
+    let message = format!(
+        "{} could not be fetched: {}",
+        address_line(url),
+        one_line_summary(&cause.to_string(), WORDS)
+    );
     if error.is_builder() {
         return misuse(message);
     }

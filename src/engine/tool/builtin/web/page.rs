@@ -8,7 +8,7 @@ use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
 use super::super::work::terminal;
-use super::address::shown;
+use super::address::address_line;
 use super::client::FetchedBody;
 use super::shape::{is_convertible, plain};
 use crate::stdx::text::sanitize_line;
@@ -61,7 +61,7 @@ fn decoded(fetched: &FetchedBody) -> Result<String, ToolError> {
             if kind.is_empty() { "no type given".to_owned() } else { sanitize_line(kind).into_owned() };
         return Err(terminal(format!(
             "{} is not text ({kind}, {} bytes); its content is not shown",
-            shown(url),
+            address_line(url),
             body.len()
         )));
     }
@@ -98,7 +98,7 @@ fn readable(html: &str, url: &Url) -> Option<PageText> {
     let (html, url) = (html.to_owned(), url.to_string());
     let (send, converted) = std::sync::mpsc::sync_channel(1);
     let convert = move || {
-        // Nobody may wait any more.
+        // The receiver may be gone.
         let _ = send.send(markdown(&html, &url));
     };
     let thread = std::thread::Builder::new().name("web page".to_owned()).stack_size(STACK);

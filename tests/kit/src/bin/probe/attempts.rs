@@ -140,7 +140,7 @@ fn terminal() -> io::Result<()> {
 }
 
 /// Leaves a process behind that has left the session; the argument is how long it sleeps.
-/// Returns when the process runs its program, so whoever looks for it finds it.
+/// Returns when the process runs its program, so that it can be found.
 #[expect(unsafe_code, reason = "a new session is made between fork and exec")]
 fn escape(seconds: &str) -> io::Result<()> {
     let mut sleep = std::process::Command::new("sleep");

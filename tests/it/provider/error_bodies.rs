@@ -1,7 +1,7 @@
-//! What each provider says when it fails, and what that means: `wire.md` §0–§3 as a table.
+//! The errors of each provider, and their classes: `wire.md` §0–§3 as a table.
 //!
-//! Bodies are shortened, their words are the providers' own. A row that no rule knows is the first place to look at when
-//! somebody's bad day is misread.
+//! Bodies are shortened; their text is the providers' own. A row that no rule matches is the first place to look for a
+//! misclassified error.
 
 use std::time::Duration;
 

@@ -32,7 +32,7 @@ pub fn sources<'a>(taint: impl IntoIterator<Item = &'a Taint>) -> Vec<String> {
 }
 
 /// Describes a taint: `to: «billing@evil.example» from file x.md`.
-pub fn told(taint: &Taint) -> String {
+pub fn describe(taint: &Taint) -> String {
     let words = taint.words.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = one_line_summary(&words, WORDS);
     let name = argument(&taint.arg);
@@ -75,15 +75,15 @@ mod tests {
         ];
         for (arg, words, source, expected) in cases {
             let taint = Taint { arg: arg.to_owned(), words: words.to_owned(), source, from: None };
-            let told = told(&taint);
+            let text = describe(&taint);
             if expected.is_empty() {
                 assert!(
-                    told.ends_with("…» from a note or summary with untrusted text")
-                        && told.chars().count() < 120,
-                    "{told}"
+                    text.ends_with("…» from a note or summary with untrusted text")
+                        && text.chars().count() < 120,
+                    "{text}"
                 );
             } else {
-                assert_eq!(told, expected);
+                assert_eq!(text, expected);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What is said of changes and of taking them back: to people, in Markdown, and to the model.
+//! Texts about changes and their undo: for people, in Markdown, and for the model.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ const LISTED: usize = 40;
 const LABEL: usize = 100;
 
 impl Restoration {
-    /// Says why it is not done, with a diff of each conflict; `None` if nothing speaks against it.
+    /// Returns why it is not applied, with a diff of each conflict; `None` if it can be applied.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         if self.conflicts.is_empty() {
@@ -25,7 +25,7 @@ impl Restoration {
         }
         let mut text = "Nothing was changed, because this would overwrite later work:\n".to_owned();
         for conflict in self.conflicts.iter().take(LISTED) {
-            let _ = write!(text, "\n- {}: {}", shown(&conflict.path), conflict.why);
+            let _ = write!(text, "\n- {}: {}", path_code(&conflict.path), conflict.why);
             text.push_str(&diff_of(conflict));
         }
         more(&mut text, self.conflicts.len());
@@ -54,7 +54,7 @@ impl Restoration {
     }
 }
 
-/// What is said of a moved, a restored, a removed and a changed file.
+/// The verbs for a moved, a restored, a removed and a changed file.
 type Verbs = [&'static str; 4];
 
 const TO_DO: Verbs = ["to be moved here from", "to be restored", "to be removed", "to be changed back"];
@@ -89,8 +89,8 @@ pub fn more_of_turn(count: usize) -> String {
     }
 }
 
-/// Says it to the model.
-pub fn told(restoration: &Restoration) -> String {
+/// Returns the note for the model.
+pub fn note_for_model(restoration: &Restoration) -> String {
     let verb = match restoration.direction {
         Direction::Undo => "took back",
         Direction::Redo => "did again what it had taken back of",
@@ -126,9 +126,9 @@ fn lines(steps: &[RestoreStep], [moved, restored, removed, changed]: &Verbs) -> 
     let shown_steps: Vec<&RestoreStep> =
         steps.iter().filter(|step| !sources.contains(&step.path.as_path())).collect();
     for step in shown_steps.iter().take(LISTED) {
-        let path = shown(&step.path);
+        let path = path_code(&step.path);
         let _ = match (&step.from, &step.now, &step.then) {
-            (Some(from), _, _) => write!(text, "\n- {path}: {moved} {}", shown(from)),
+            (Some(from), _, _) => write!(text, "\n- {path}: {moved} {}", path_code(from)),
             (None, FileState::Absent, _) => write!(text, "\n- {path}: {restored}"),
             (None, _, FileState::Absent) => write!(text, "\n- {path}: {removed}"),
             (None, _, _) => write!(text, "\n- {path}: {changed}"),
@@ -143,7 +143,7 @@ fn lost(restoration: &Restoration) -> String {
     if !restoration.lost.is_empty() {
         text.push_str("\n\nThese stay as they are, because their content was not kept:");
         for path in restoration.lost.iter().take(LISTED) {
-            let _ = write!(text, "\n- {}", shown(path));
+            let _ = write!(text, "\n- {}", path_code(path));
         }
         more(&mut text, restoration.lost.len());
     }
@@ -165,7 +165,7 @@ fn diff_of(conflict: &Conflict) -> String {
     format!(". Taking it back would do this:\n\n{quoted}")
 }
 
-fn shown(path: &Path) -> String {
+fn path_code(path: &Path) -> String {
     code(&path.to_string_lossy())
 }
 

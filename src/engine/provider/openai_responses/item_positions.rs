@@ -14,7 +14,7 @@ use crate::provider::reply::ReplyBuilder;
 
 /// The places of a reply's items.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct ItemPlaces {
+pub struct ItemPositions {
     /// Places by id, of items without a number.
     known: BTreeMap<String, u64>,
     /// The first place after all places so far.
@@ -23,7 +23,7 @@ pub struct ItemPlaces {
     latest: u64,
 }
 
-impl ItemPlaces {
+impl ItemPositions {
     /// Returns the place of an event's item. An event with neither number nor id belongs to the previous
     /// event's item.
     pub fn of(&mut self, event: &Value, reply: &mut ReplyBuilder) -> Result<u64, ProviderError> {

@@ -1,4 +1,4 @@
-//! What the tour says by itself. Plain Markdown, honest, and short.
+//! The texts of the tour. Plain Markdown, honest, and short.
 
 /// Said once, before the first answer of a conversation.
 pub const WHO_I_AM: &str = "\

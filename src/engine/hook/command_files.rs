@@ -57,7 +57,7 @@ pub(super) fn named(line: &str, at: &PathRoots) -> Result<Vec<PathBuf>, String> 
     Ok(reader.files)
 }
 
-/// Returns the files that a program's arguments may name. Fails with a word that stands for code which is in
+/// Returns the files that a program's arguments may name. Fails with a word that denotes code which is in
 /// no file, or which only the program can find.
 pub(super) fn named_by_args(program: &str, args: &[String], at: &PathRoots) -> Result<Vec<PathBuf>, String> {
     let name = program.rsplit('/').next().unwrap_or(program);

@@ -1,13 +1,13 @@
-//! What changes files.
+//! The origin of changes.
 
-use super::state::UndoPlace;
+use super::state::UndoWorkspace;
 use crate::message::CallId;
 
-/// What changes files: a call.
+/// The call that changes files.
 #[derive(Debug, Clone)]
-pub struct Deed {
+pub struct ChangeOrigin {
     pub call: CallId,
-    pub place: UndoPlace,
+    pub place: UndoWorkspace,
     pub tool: String,
     /// One line for lists.
     pub label: String,

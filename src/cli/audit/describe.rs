@@ -28,7 +28,7 @@ pub(super) fn in_short(row: &AuditRow, zone: &TimeZone) -> [String; 7] {
 }
 
 /// Returns all rows of one call in order, with their details.
-pub(super) fn in_words(rows: &[AuditRow], zone: &TimeZone) -> String {
+pub(super) fn as_text(rows: &[AuditRow], zone: &TimeZone) -> String {
     let mut out = String::new();
     if let Some(row) = rows.first() {
         let call = row.call.as_ref().map(|call| call.0.as_str()).unwrap_or_default();
@@ -44,7 +44,7 @@ pub(super) fn in_words(rows: &[AuditRow], zone: &TimeZone) -> String {
         let line = format!("{}  {}{tool}  {}{by}", row.no, time(row, zone), what(row));
         out.push_str(&format!("\n{}\n", sanitize_line(&line)));
         let Value::Object(details) = &row.details else { continue };
-        for (name, value) in details.iter().filter(|(name, _)| !is_told(name)) {
+        for (name, value) in details.iter().filter(|(name, _)| !is_described(name)) {
             out.push_str(&format!("    {:9} {}\n", sanitize_line(name), sanitize_line(&plain(value))));
         }
     }
@@ -58,7 +58,7 @@ pub(super) fn id(row: &AuditRow) -> Option<String> {
 }
 
 /// Whether the first line of a row already contains this detail.
-fn is_told(name: &str) -> bool {
+fn is_described(name: &str) -> bool {
     ["answer", "verdict", "status"].contains(&name)
 }
 

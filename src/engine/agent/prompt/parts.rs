@@ -1,4 +1,4 @@
-//! The assembled prompt as it is shown: each part with its source, its tokens and its place.
+//! The parts of the assembled prompt: each with its source, its tokens and its position.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::agent::driver::ActiveModel;
 use crate::provider::ToolSchema;
 use crate::stdx::names::names;
 
-/// Where a part stands in a request.
+/// The position of a part in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PromptPlace {
+pub enum PromptPosition {
     /// In the system prompt, before the conversation: a provider's cache holds it, and a change of it is read anew.
     Prefix,
-    /// Beside the system prompt, also before the conversation.
+    /// In the list of tools, also before the conversation.
     Tools,
     /// A note in the conversation: a change of it leaves the prefix as it is.
     Tail,
@@ -22,7 +22,7 @@ pub enum PromptPlace {
     Conversation,
 }
 
-impl PromptPlace {
+impl PromptPosition {
     /// Whether it precedes the conversation.
     pub fn is_prefix(self) -> bool {
         matches!(self, Self::Prefix | Self::Tools)
@@ -30,7 +30,7 @@ impl PromptPlace {
 }
 
 names! {
-    PromptPlace, word {
+    PromptPosition, word {
         Prefix = "prefix",
         Tools = "prefix, beside the text",
         Tail = "tail",
@@ -42,7 +42,7 @@ names! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptPart {
     pub name: String,
-    pub place: PromptPlace,
+    pub place: PromptPosition,
     pub source: String,
     /// Estimated.
     pub tokens: u64,
@@ -51,29 +51,29 @@ pub struct PromptPart {
 }
 
 impl PromptPart {
-    pub(super) fn new(name: &str, place: PromptPlace, source: String, text: String) -> Self {
+    pub(super) fn new(name: &str, place: PromptPosition, source: String, text: String) -> Self {
         Self { name: name.to_owned(), place, source, tokens: text_tokens(&text), text }
     }
 }
 
 /// Returns the parts of the prompt that a model gets now, in order. Joined by an empty line, the texts of
-/// [`PromptPlace::Prefix`] are the system prompt.
+/// [`PromptPosition::Prefix`] are the system prompt.
 pub fn parts(preamble: &Preamble, model: &ActiveModel, situation: String) -> Vec<PromptPart> {
     let source = "date, mode and sandbox of now".to_owned();
-    let now = PromptPart::new("situation", PromptPlace::Tail, source, situation);
+    let now = PromptPart::new("situation", PromptPosition::Tail, source, situation);
     prefix(preamble, model).into_iter().chain([now]).collect()
 }
 
 /// Returns those of the prefix.
 pub(super) fn prefix(preamble: &Preamble, model: &ActiveModel) -> Vec<PromptPart> {
     let section = |one: super::Section| {
-        PromptPart::new(&one.name, PromptPlace::Prefix, one.source.to_string(), one.text)
+        PromptPart::new(&one.name, PromptPosition::Prefix, one.source.to_string(), one.text)
     };
     let names: Vec<&str> = preamble.tools.iter().map(|tool: &ToolSchema| tool.name.as_str()).collect();
     let source = "co tools describes them".to_owned();
     let tools = PromptPart {
         tokens: preamble_tokens("", &preamble.tools),
-        ..PromptPart::new("tools", PromptPlace::Tools, source, names.join(", "))
+        ..PromptPart::new("tools", PromptPosition::Tools, source, names.join(", "))
     };
     preamble.sections(model).into_iter().map(section).chain([tools]).collect()
 }

@@ -1,6 +1,6 @@
 //! The sources of the texts in a conversation, as far as provenance needs them.
 //!
-//! The model and the program are no sources: what the model writes it has from others. A summary does not
+//! The model and the program are no sources: the model's text derives from that of others. A summary does not
 //! raise trust, so it counts as text of an unknown source.
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,10 +14,10 @@ use crate::message::{
 use crate::tool::{Category, RECALL_MEMORY, ToolSpec};
 
 /// One text and its source.
-pub(super) struct Voice<'a> {
+pub(super) struct TextSource<'a> {
     pub text: &'a str,
     pub side: Side,
-    pub source: Source,
+    pub origin: Source,
     pub from: Option<&'a CallId>,
 }
 
@@ -36,27 +36,27 @@ type Specs = BTreeMap<ToolName, ToolSpec>;
 type Tools<'a> = HashMap<&'a CallId, &'a ToolName>;
 
 /// Returns all relevant texts of messages in the order of the conversation.
-pub(super) fn voices<'a>(messages: &'a [Arc<Message>], known: &Specs) -> Vec<Voice<'a>> {
+pub(super) fn sources<'a>(messages: &'a [Arc<Message>], known: &Specs) -> Vec<TextSource<'a>> {
     let mut tools = HashMap::new();
     let mut found = Vec::new();
     for message in messages {
         match &**message {
-            Message::User { parts } => found.extend(parts.iter().filter_map(|part| said(part, &tools))),
+            Message::User { parts } => found.extend(parts.iter().filter_map(|part| of_user(part, &tools))),
             Message::Assistant(reply) => tools.extend(reply.calls().map(|call| (&call.id, &call.name))),
             Message::ToolReturns { returns } => {
-                returns.iter().for_each(|one| returned(one, (&tools, known), &mut found));
+                returns.iter().for_each(|one| of_return(one, (&tools, known), &mut found));
             }
         }
     }
     found
 }
 
-fn returned<'a>(one: &'a ToolReturn, (tools, known): (&Tools<'a>, &Specs), found: &mut Vec<Voice<'a>>) {
+fn of_return<'a>(one: &'a ToolReturn, (tools, known): (&Tools<'a>, &Specs), found: &mut Vec<TextSource<'a>>) {
     match one.trust {
         Trust::Trusted => return,
         Trust::Untrusted => {}
     }
-    let (source, side) = match &one.source {
+    let (origin, side) = match &one.source {
         // Files outside the workspace are only stored outputs of other tools.
         Source::File { path } if Path::new(path).is_relative() => (one.source.clone(), Side::Files),
         Source::File { .. }
@@ -68,13 +68,13 @@ fn returned<'a>(one: &'a ToolReturn, (tools, known): (&Tools<'a>, &Specs), found
             Source::Tool { name } if sees_only_files(known.get(&name)) => {
                 (Source::Tool { name }, Side::Files)
             }
-            source => (source, Side::Outside),
+            origin => (origin, Side::Outside),
         },
     };
     for part in &one.content {
         match part {
             ReturnPart::Text { text } => {
-                found.push(Voice { text, side, source: source.clone(), from: Some(&one.call) });
+                found.push(TextSource { text, side, origin: origin.clone(), from: Some(&one.call) });
             }
             ReturnPart::Image { .. } => {}
         }
@@ -86,18 +86,18 @@ fn sees_only_files(tool: Option<&ToolSpec>) -> bool {
     matches!(tool.map(|spec| spec.category), Some(Category::Files | Category::Search))
 }
 
-fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
+fn of_user<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<TextSource<'a>> {
     match part {
         UserPart::Text { text } => {
-            Some(Voice { text, side: Side::Person, source: Source::Program, from: None })
+            Some(TextSource { text, side: Side::Person, origin: Source::Program, from: None })
         }
         UserPart::Image { .. } => None,
         UserPart::Note { kind, text } => {
-            let (source, from) = match kind {
+            let (origin, from) = match kind {
                 // Text of a file of the workspace, as if a tool had read it.
                 NoteKind::Instructions { path } | NoteKind::Command { path } => {
-                    let source = Source::File { path: path.clone() };
-                    return Some(Voice { text, side: Side::Files, source, from: None });
+                    let origin = Source::File { path: path.clone() };
+                    return Some(TextSource { text, side: Side::Files, origin, from: None });
                 }
                 NoteKind::CommandOutput => {
                     (Source::Command { command: text.lines().next().unwrap_or_default().to_owned() }, None)
@@ -106,15 +106,15 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                 NoteKind::Resource { server } | NoteKind::ServerPrompt { server } => {
                     (Source::Server { name: server.clone() }, None)
                 }
-                // What was stopped or gone back on is named by its arguments.
+                // The note names stopped or undone calls by their arguments, which may be untrusted.
                 NoteKind::Hook | NoteKind::Summary | NoteKind::Abort | NoteKind::Undone => {
                     (Source::Program, None)
                 }
                 NoteKind::Memory { trust: Trust::Trusted, used }
                     if used.iter().any(UsedMemory::is_of_project) =>
                 {
-                    let source = Source::File { path: PROJECT_MEMORIES[0].to_owned() };
-                    return Some(Voice { text, side: Side::Files, source, from: None });
+                    let origin = Source::File { path: PROJECT_MEMORIES[0].to_owned() };
+                    return Some(TextSource { text, side: Side::Files, origin, from: None });
                 }
                 NoteKind::Memory { trust: Trust::Untrusted, .. } => {
                     (Source::Tool { name: ToolName::new(RECALL_MEMORY) }, None)
@@ -127,7 +127,7 @@ fn said<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<Voice<'a>> {
                     return None;
                 }
             };
-            Some(Voice { text, side: Side::Outside, source, from })
+            Some(TextSource { text, side: Side::Outside, origin, from })
         }
     }
 }

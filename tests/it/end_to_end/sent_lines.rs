@@ -1,4 +1,4 @@
-//! The conversation that a service was sent, in words that are the same for all wires.
+//! The conversation that a service received, as lines that are the same for all wires.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::co::Service;
 
 /// The conversation of a request, counted from 1: `user …`, `assistant …`, `call NAME ARGS`, `return …`; the system
 /// prompt and thinking are left out. Texts that one wire sends side by side are one text in another.
-pub fn heard(service: &Service, number: usize) -> Vec<String> {
+pub fn sent_lines(service: &Service, number: usize) -> Vec<String> {
     let requests = service.server.requests();
     let request =
         requests.get(number - 1).unwrap_or_else(|| panic!("no request {number}: {:?}", service.server.log()));

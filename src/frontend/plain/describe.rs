@@ -40,7 +40,7 @@ pub(super) const LOGIN: &str = "Run `co auth add` in another shell: it asks for 
 
 /// Returns the sentence that asks for a decision.
 pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
-    let undo = request.plan.undo_words().map_or(String::new(), |undo| format!(", {undo}"));
+    let undo = request.plan.undo_sentence().map_or(String::new(), |undo| format!(", {undo}"));
     let risk = request.risk.word();
     let tool = request.tool.as_str();
     format!("Approval {number} of {of}, {risk} risk{undo}: {tool}, {}.", ended(&request.plan.summary))
@@ -102,7 +102,7 @@ pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
     for after in &request.after {
         put(&mut rows, "Runs after ", after);
     }
-    if let Some(undo) = request.plan.undo_words() {
+    if let Some(undo) = request.plan.undo_sentence() {
         put(&mut rows, "It ", undo);
     }
     if let Some(header) = header {
@@ -230,7 +230,7 @@ pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
         TurnEnd::LimitReached { limit } => sentence(&sentences::limit_with_advice(*limit)),
         TurnEnd::Failed { error } => {
             let advice = error.advice();
-            format!("Error: {}. {advice}", ended(&one_line_summary(&error.told(), 2 * WIDTH)))
+            format!("Error: {}. {advice}", ended(&one_line_summary(&error.describe(), 2 * WIDTH)))
         }
     };
     Some(text)

@@ -1,4 +1,4 @@
-//! What the model is told instead of a result, and why a request is asked again.
+//! The texts that the model receives instead of a result, and the reasons why a request is asked again.
 
 use crate::approval::{Decider, DecisionKind};
 use crate::tool::ToolError;

@@ -1,6 +1,6 @@
-//! SQLite files beside the database: what may be lost without harm to a session has a file of its own.
+//! Sidecar files: SQLite files next to the database, for data whose loss does not harm a session.
 //!
-//! Blocking. Called by what keeps spans and what keeps files for undo.
+//! Blocking. Used for spans, undo and the index of memories.
 
 use std::path::Path;
 use std::time::Duration;
@@ -42,7 +42,12 @@ impl From<rusqlite::Error> for FileError {
 
 /// Opens a file to write, with the log that its file system allows; creates it for its owner only, with this schema. `busy` is how long it
 /// waits for other processes.
-pub fn open_beside(path: &Path, version: i64, schema: &str, busy: Duration) -> Result<Connection, FileError> {
+pub fn open_sidecar(
+    path: &Path,
+    version: i64,
+    schema: &str,
+    busy: Duration,
+) -> Result<Connection, FileError> {
     if let Some(folder) = path.parent() {
         create_private_dir(folder)?;
     }

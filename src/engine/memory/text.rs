@@ -113,7 +113,7 @@ pub fn reviewed(review: &Review, settings: &MemorySettings, yes: &str) -> String
 impl MemoryId {
     /// Returns it as it is shown: `#12`.
     #[must_use]
-    pub fn shown(self) -> String {
+    pub fn label(self) -> String {
         format!("#{self}")
     }
 }

@@ -38,26 +38,26 @@ const MAX_COMMANDS: usize = 100;
 
 /// The folder in which a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WordPlace {
+enum WorkingFolder {
     /// The session's folder.
-    Here,
-    /// The same, in a sandbox that holds the programs which a repository's settings name.
-    Held,
+    Session,
+    /// The session's folder, in a sandbox that confines the programs which a repository's settings name.
+    Confined,
     /// A folder that the script changes to, whose settings were not examined.
     Elsewhere,
 }
 
 /// Checks that a script is known to be read-only; errs with the reason if not.
 pub fn script(script: &str) -> Result<(), String> {
-    script_in(script, WordPlace::Here, 0)
+    script_in(script, WorkingFolder::Session, 0)
 }
 
-/// Checks that a script is known to be read-only where a sandbox holds what it runs.
-pub fn held_script(script: &str) -> Result<(), String> {
-    script_in(script, WordPlace::Held, 0)
+/// Checks that a script is known to be read-only if a sandbox confines it; errs with the reason if not.
+pub fn confined_script(script: &str) -> Result<(), String> {
+    script_in(script, WorkingFolder::Confined, 0)
 }
 
-fn script_in(script: &str, mut place: WordPlace, depth: usize) -> Result<(), String> {
+fn script_in(script: &str, mut place: WorkingFolder, depth: usize) -> Result<(), String> {
     if depth > MAX_NESTING {
         return Err("it is nested too deeply".to_owned());
     }
@@ -77,7 +77,7 @@ fn script_in(script: &str, mut place: WordPlace, depth: usize) -> Result<(), Str
         let feeder = reading.commands.iter().find(|other| fed.is_some() && other.start() == fed);
         judge(simple, feeder, place, depth)?;
         if simple.words.first().is_some_and(|word| word.text == "cd") {
-            place = WordPlace::Elsewhere;
+            place = WorkingFolder::Elsewhere;
         }
     }
     Ok(())
@@ -86,7 +86,7 @@ fn script_in(script: &str, mut place: WordPlace, depth: usize) -> Result<(), Str
 fn judge(
     simple: &SimpleCommand,
     feeder: Option<&SimpleCommand>,
-    place: WordPlace,
+    place: WorkingFolder,
     depth: usize,
 ) -> Result<(), String> {
     simple.assigns.iter().try_for_each(|word| assigns(&fixed(word)?.text))?;
@@ -134,7 +134,7 @@ fn redirect(redirect: &Redirect) -> Result<(), String> {
 struct Judge<'a> {
     /// The command whose output this one reads, if it is a simple one.
     feeder: Option<&'a SimpleCommand>,
-    place: WordPlace,
+    place: WorkingFolder,
     depth: usize,
 }
 
@@ -271,7 +271,7 @@ impl Judge<'_> {
     }
 
     fn git(&self, args: &[Arg]) -> Result<(), String> {
-        if self.place == WordPlace::Elsewhere {
+        if self.place == WorkingFolder::Elsewhere {
             return Err("`git` in another folder follows the settings there".to_owned());
         }
         let rest = args
@@ -290,7 +290,9 @@ impl Judge<'_> {
 
     fn git_row(&self, name: &str, args: &[Arg]) -> Result<(), String> {
         match program(name) {
-            Some(Program { effect: ProgramEffect::RunsSettings, .. }) if self.place == WordPlace::Held => {
+            Some(Program { effect: ProgramEffect::RunsSettings, .. })
+                if self.place == WorkingFolder::Confined =>
+            {
                 known_words(name, args)
             }
             Some(_) | None => listed(name, args),
