@@ -84,9 +84,9 @@ const HAS_KEYS: &str = "· card ─";
 pub fn focus_card(co: &mut Terminal) {
     let shown = co.wait_until("a card", |screen| screen.contains("decide") || screen.contains(HAS_KEYS));
     if !shown.contains(HAS_KEYS) {
-        co.keys("<tab>");
+        // The card may take the keys at this moment, and the key would give them back.
+        press_until(co, "<tab>", HAS_KEYS);
     }
-    co.wait_for(HAS_KEYS);
 }
 
 /// Approves the card that is shown, and empties the composer of what came too late.
