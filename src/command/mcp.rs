@@ -2,19 +2,10 @@
 
 use super::{CommandEffect, CommandView, Commands, code};
 use crate::stdx::text::sanitize_line;
-use crate::tool::mcp::{ServerState, ServerStatus};
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     match args.split_whitespace().collect::<Vec<_>>().as_slice() {
-        [] if view.servers.is_empty() => {
-            let text =
-                "There are no tool servers. `co mcp add NAME -- COMMAND` adds one; `co help mcp` tells more.";
-            CommandEffect::OpenServers(text.to_owned())
-        }
-        [] => {
-            let rows: Vec<String> = view.servers.iter().map(row).collect();
-            CommandEffect::OpenServers(rows.join("\n"))
-        }
+        [] => CommandEffect::ListServers,
         ["reconnect", name] if view.servers.iter().any(|one| one.name == *name) => {
             CommandEffect::ReconnectServer((*name).to_owned())
         }
@@ -27,17 +18,4 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
             "`/mcp` lists them, `/mcp reconnect NAME` connects one again.",
         ),
     }
-}
-
-fn row(one: &ServerStatus) -> String {
-    let mut row =
-        format!("- {}: {} ({})", code(&one.name), sanitize_line(&one.state.line()), code(&one.place));
-    if let ServerState::Ready(facts) = &one.state {
-        let names: Vec<String> = facts.tools.iter().map(|name| code(name.as_str())).collect();
-        row.push_str(&format!("\n  - {}", names.join(", ")));
-        for left_out in &facts.left_out {
-            row.push_str(&format!("\n  - left out: {}", sanitize_line(left_out)));
-        }
-    }
-    row
 }

@@ -62,7 +62,6 @@ pub enum CommandNeed {
     Tasks,
     Cache,
     Servers,
-    Models,
     Conversation,
     Cost,
     Stats,
@@ -183,7 +182,7 @@ const BUILTINS: &[Builtin] = &[
         "model",
         "[provider/model]",
         "choose a model, or switch to one directly",
-        CommandNeed::Models,
+        CommandNeed::Nothing,
         model::decide,
     ),
     (
@@ -211,7 +210,7 @@ const BUILTINS: &[Builtin] = &[
         "",
         "set up a model service: pick it, enter its key, choose a model",
         CommandNeed::Nothing,
-        |_, _, _| CommandEffect::PickService,
+        |_, _, _| CommandEffect::ListServices,
     ),
     (
         "yolo",
@@ -265,7 +264,7 @@ fn clear(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect
 }
 
 fn pick_session(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
-    CommandEffect::PickSession { query: args.to_owned() }
+    CommandEffect::ListSessions { query: args.to_owned() }
 }
 
 /// The commands of this process, built by `app`.

@@ -1,16 +1,10 @@
 //! `/model`: lists the available models and switches between them.
 
-use super::{CommandEffect, CommandView, Commands, code};
+use super::{CommandEffect, CommandView, Commands};
 
-pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    if !args.is_empty() {
-        return CommandEffect::SwitchModel(args.to_owned());
+pub(super) fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
+    match args {
+        "" => CommandEffect::ListModels,
+        name => CommandEffect::SwitchModel(name.to_owned()),
     }
-    let mut text = String::new();
-    for model in &view.models {
-        let mark = if model.current { " **(in use)**" } else { "" };
-        text.push_str(&format!("- {}{mark}: {}\n", code(&model.name), model.note));
-    }
-    text.push_str("\n`/model provider/model` switches directly; a bare name keeps the current provider.\n");
-    CommandEffect::PickModel(text)
 }

@@ -100,11 +100,6 @@ fn view() -> CommandView {
             place: "npx github".to_owned(),
             state: ServerState::Failed { why: "it ended\u{1b}[2J".to_owned() },
         }],
-        models: vec![ModelLine {
-            name: "offline/tour".to_owned(),
-            note: "built in".to_owned(),
-            current: true,
-        }],
         totals: ConversationSize {
             turns: 1,
             user: 1,
@@ -169,7 +164,7 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::SetMode(mode, say) => format!("{mode:?} {:?} {}", say.tone, say.title),
         CommandEffect::ShowKeys(filter) => format!("keys {filter:?}"),
         CommandEffect::SwitchModel(name) => format!("switch to {name}"),
-        CommandEffect::PickModel(text) => format!("Plain models: {text}"),
+        CommandEffect::ListModels => "list models".to_owned(),
         CommandEffect::SetThinking(level, say) => format!("{level:?} {:?} {}", say.tone, say.title),
         CommandEffect::SetPersonality(name, say) => format!("be {name}: {}", say.text),
         CommandEffect::Send { say, text, .. } => {
@@ -188,14 +183,14 @@ fn effect(line: &str, view: &CommandView) -> String {
         CommandEffect::Memory(request) => format!("memory {request:?}"),
         CommandEffect::EditMemory(id) => format!("edit memory {id}"),
         CommandEffect::CarryOut(mode) => format!("carry out in {mode:?}"),
-        CommandEffect::PickService => "pick a service".to_owned(),
+        CommandEffect::ListServices => "pick a service".to_owned(),
         CommandEffect::Trust(trusting) => format!("trust {trusting:?}"),
-        CommandEffect::PickSession { query } => format!("pick a session like {query:?}"),
+        CommandEffect::ListSessions { query } => format!("pick a session like {query:?}"),
         CommandEffect::Rename(title) => format!("rename to {title:?}"),
         CommandEffect::Export(form) => format!("export {form:?}"),
         CommandEffect::ClearCache(pattern) => format!("clear cache {pattern:?}"),
         CommandEffect::EndTask(number) => format!("end task {number}"),
-        CommandEffect::OpenServers(text) => format!("servers: {text}"),
+        CommandEffect::ListServers => "list servers".to_owned(),
         CommandEffect::ReconnectServer(name) => format!("reconnect {name}"),
         CommandEffect::Quit => "quit".to_owned(),
     }
@@ -434,7 +429,7 @@ fn commands_decide() {
             "Warning rewind: Only process 7 can rewind this session. `/fork` copies it.",
         ),
         (&CommandView::default(), "/rewind", "Warning rewind: There is no prompt to go back to."),
-        (&idle, "/mcp", "servers: - `github`: failed: it ended␛[2J (`npx github`)"),
+        (&idle, "/mcp", "list servers"),
         (&running, "/mcp reconnect github", "reconnect github"),
         (&idle, "/mcp reconnect x", "Warning tool servers: There is no server `x`; `/mcp` lists them."),
         (
@@ -459,7 +454,7 @@ fn commands_name_what_there_is() {
     let view = view();
     for (line, parts) in [
         ("/help", vec!["`/model [provider/model]`: ", "`/yolo [on|off]`", "`!!`"]),
-        ("/model", vec!["`offline/tour` **(in use)**: built in", "switches directly"]),
+        ("/model", vec!["list models"]),
         ("/rewind", vec!["1. `sec …`\n2. `first`\n", "`/rewind NUMBER`"]),
         ("/compact preview", vec!["oldest 12 messages, about 1,500 tokens", "`/compact undo`"]),
         (

@@ -36,7 +36,6 @@ pub struct CommandView {
     pub cache: Vec<CachedResult>,
     /// The tool servers of the settings.
     pub servers: Vec<ServerStatus>,
-    pub models: Vec<ModelLine>,
     pub totals: ConversationSize,
     /// The usage of the last request, the turn, the session, and today.
     pub cost: Vec<CostPart>,
@@ -213,8 +212,8 @@ pub enum CommandEffect {
     ShowKeys(String),
     /// Switch to this model at once.
     SwitchModel(String),
-    /// Let the user pick one of the available models; the text is for front ends without lists.
-    PickModel(String),
+    /// List the available models.
+    ListModels,
     /// Change the personality from the next turn on, then display the message.
     SetPersonality(String, Notice),
     /// Send this text as the user's prompt, after the message.
@@ -234,12 +233,12 @@ pub enum CommandEffect {
     Memory(MemoryRequest),
     /// Put the text of a memory into the composer.
     EditMemory(MemoryId),
-    /// Let the user set up a service.
-    PickService,
+    /// List the services that can be set up.
+    ListServices,
     /// Show what the session's folder would enable, or trust it with what was shown.
     Trust(TrustAction),
-    /// Let the user pick another session; `query` is the initial search text.
-    PickSession {
+    /// List the sessions; `query` is what the user looks for.
+    ListSessions {
         query: String,
     },
     /// Give the session this title.
@@ -250,8 +249,8 @@ pub enum CommandEffect {
     EndTask(usize),
     /// Drop the kept results of tools that match this pattern, or all.
     ClearCache(Option<String>),
-    /// Open the list of tool servers; the text is for front ends without lists.
-    OpenServers(String),
+    /// List the tool servers.
+    ListServers,
     /// Connect the tool server of this name again.
     ReconnectServer(String),
     Quit,

@@ -16,6 +16,7 @@ use crate::config::{Mode, Secret};
 use crate::frontend::images::Prompt;
 use crate::history::SessionId;
 use crate::message::{Message, ToolName, Usd};
+use crate::sandbox::Isolation;
 use crate::store::{CallTiming, PastDecision, RequestState, StoredRequest};
 use crate::tool::mcp::ListedTool;
 use crate::tool::{Risk, ToolSpec};
@@ -43,13 +44,13 @@ pub enum ClientRequest {
     Login { service: String, base_url: Option<String>, key: Option<TypedKey>, unencrypted: Consent },
     /// Never again offer the setup of a service without being asked.
     SkipLogin,
-    /// Open the list of models; answered with [`ServerMessage::PickModel`], then [`ServerMessage::Models`].
-    PickModel,
+    /// List the models; answered with [`ServerMessage::Models`], then [`ServerMessage::ModelsChanged`].
+    ListModels,
     /// Use this model from the next request on.
     SwitchModel { name: String },
     /// The same, also after the next start.
     KeepModel { name: String },
-    /// Change a tool server; [`ServerMessage::Servers`] follows.
+    /// Change a tool server; [`ServerMessage::ServersChanged`] follows.
     Server(ServerChange),
     /// Decide requests of any session, all in one transaction. Those that did not count are reported.
     DecideAll { requests: Vec<RequestId>, approval: Approval },
@@ -208,13 +209,13 @@ pub enum ServerMessage {
     Recent {
         sessions: Vec<SessionLine>,
     },
-    /// Opens the list of these sessions, the latest first; `query` is its first filter.
-    PickSession {
+    /// The sessions that the user may open, the latest first; `query` is what they look for, if not empty.
+    Sessions {
         sessions: Vec<SessionLine>,
         query: String,
     },
-    /// Opens the list of these services.
-    PickService {
+    /// The services that the user may set up.
+    Services {
         services: Vec<ServiceLine>,
         why: LoginReason,
     },
@@ -223,33 +224,31 @@ pub enum ServerMessage {
         service: String,
         outcome: Result<Vec<ModelLine>, LoginFailure>,
     },
-    /// Opens the list of these models; the text is for front ends without lists.
-    PickModel {
-        models: Vec<ModelLine>,
-        text: String,
-    },
-    /// The models again, after services have sent their lists; for an open list of models.
+    /// The models that the user may choose from.
     Models {
+        models: Vec<ModelLine>,
+    },
+    /// The models again, after services have sent their lists.
+    ModelsChanged {
         models: Vec<ModelLine>,
         /// The services that sent no list, each as a sentence without its full stop.
         failed: Vec<String>,
         /// The number of services that have not answered yet.
         pending: usize,
     },
-    /// Opens the list of tool servers; the text is for front ends without lists.
-    OpenServers {
+    /// The tool servers, which the user asked for.
+    Servers {
         servers: ServerList,
-        text: String,
     },
     /// The tool servers again, after a change.
-    Servers {
+    ServersChanged {
         servers: ServerList,
     },
     /// A turn began (a prompt, a resume).
     TurnBegan,
     /// Nothing runs; the next line starts a turn.
     Idle,
-    /// Opens the list of keys, filtered by these words if not empty.
+    /// The user asked for the keys of the front end: those that match these words, if not empty.
     Keys {
         filter: String,
     },
@@ -547,8 +546,7 @@ pub struct Header {
     /// e.g. `offline`, `anthropic`.
     pub provider: String,
     pub model: String,
-    /// `unsandboxed`, `sandboxed`.
-    pub isolation: &'static str,
+    pub isolation: Isolation,
     pub mode: Mode,
     pub auto_approve: AutoApprove,
     /// The owner of this session, if it is another process and the session is read-only here.

@@ -4,14 +4,15 @@
 use serde_json::Value;
 
 use crate::approval::Request;
+use crate::command::code;
 use crate::frontend::fields;
-use crate::frontend::protocol::Header;
+use crate::frontend::protocol::{Header, ModelLine, ServerLine, ServerList, ServerOrigin};
 use crate::frontend::sentences;
 use crate::history::TurnEnd;
 use crate::message::images::PromptImage;
 use crate::message::{NoteKind, ReturnStatus, ToolReturn, UsedMemory};
 use crate::stdx::ansi::bare;
-use crate::stdx::text::{count, one_line_summary, sanitize};
+use crate::stdx::text::{count, one_line_summary, sanitize, sanitize_line};
 use crate::tool::diff::as_text;
 use crate::tool::{DiffKind, DiffLine, Preview};
 
@@ -107,7 +108,7 @@ pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
     }
     if let Some(header) = header {
         put(&mut rows, "Folder: ", &header.workspace.display().to_string());
-        put(&mut rows, "Isolation: ", header.isolation);
+        put(&mut rows, "Isolation: ", header.isolation.word());
     }
     put(&mut rows, "Request ", &request.id.0);
     rows
@@ -271,6 +272,37 @@ fn capitalized(text: &str) -> String {
 /// Returns `1 approval waits`, `3 approvals wait`.
 pub(super) fn approvals(number: usize) -> String {
     format!("{} waiting", count(number, "approval"))
+}
+
+/// Lists the models that can be chosen, as Markdown.
+pub(super) fn models(models: &[ModelLine]) -> String {
+    let mut text = String::new();
+    for model in models {
+        let mark = if model.current { " **(in use)**" } else { "" };
+        text.push_str(&format!("- {}{mark}: {}\n", code(&model.name), model.note));
+    }
+    text + "\n`/model provider/model` switches directly; a bare name keeps the current provider."
+}
+
+/// Lists the configured tool servers, as Markdown.
+pub(super) fn servers(servers: &ServerList) -> String {
+    let configured = servers.lines.iter().filter(|one| one.origin != ServerOrigin::Preset);
+    let rows: Vec<String> = configured.map(server).collect();
+    if rows.is_empty() {
+        return "There are no tool servers. `co mcp add NAME -- COMMAND` adds one; `co help mcp` tells more."
+            .to_owned();
+    }
+    rows.join("\n")
+}
+
+fn server(one: &ServerLine) -> String {
+    let tools: Vec<String> = one.tools.iter().map(|tool| code(&sanitize_line(&tool.own_name))).collect();
+    let tools = (!tools.is_empty()).then(|| tools.join(", "));
+    let mut text = format!("- {}: {}", code(&one.name), sanitize_line(&one.state));
+    for fact in tools.iter().chain(&one.facts) {
+        text.push_str(&format!("\n  - {}", sanitize_line(fact)));
+    }
+    text
 }
 
 #[cfg(test)]

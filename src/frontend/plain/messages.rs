@@ -33,27 +33,26 @@ impl Plain {
             | ServerMessage::RuleSaved { .. }
             | ServerMessage::RuleNotSaved { .. }
             | ServerMessage::RuleAllowsNothing { .. }
-            | ServerMessage::Models { .. }
-            | ServerMessage::Servers { .. } => {}
+            | ServerMessage::ModelsChanged { .. }
+            | ServerMessage::ServersChanged { .. } => {}
             ServerMessage::Known { tools, .. } | ServerMessage::Offered { tools, .. } => self.tools = tools,
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Answer { id, answer } => self.on_answer(id, answer),
-            ServerMessage::PickService { why: LoginReason::Asked, .. } => {
+            ServerMessage::Services { why: LoginReason::Asked, .. } => {
                 self.answered();
                 self.said_by_co("services", describe::LOGIN);
             }
             // The program asks on its first run, before this front end starts.
-            ServerMessage::PickService { why: LoginReason::First, .. } | ServerMessage::LoginTried { .. } => {
-            }
-            ServerMessage::PickModel { text, models: _ } => {
+            ServerMessage::Services { why: LoginReason::First, .. } | ServerMessage::LoginTried { .. } => {}
+            ServerMessage::Models { models } => {
                 self.answered();
-                self.local("models", &text, Tone::Plain);
+                self.local("models", &describe::models(&models), Tone::Plain);
             }
-            ServerMessage::OpenServers { text, servers: _ } => {
+            ServerMessage::Servers { servers } => {
                 self.answered();
-                self.local("tool servers", &text, Tone::Plain);
+                self.local("tool servers", &describe::servers(&servers), Tone::Plain);
             }
-            ServerMessage::PickSession { sessions, query } => self.pick_session(sessions, &query),
+            ServerMessage::Sessions { sessions, query } => self.pick_session(sessions, &query),
             ServerMessage::Entered => self.entered(),
             ServerMessage::Keys { filter: _ } => {
                 self.answered();
@@ -138,6 +137,7 @@ impl Plain {
         self.answered();
         if self.header.is_none() {
             let Header { provider, model, workspace, isolation, .. } = &header;
+            let isolation = isolation.word();
             let folder = workspace.display();
             self.page.line(&format!("co, {provider} {model}, {isolation}, in {folder}."));
             self.page.line("Type a prompt, or /help for commands. Ctrl+C stops the turn, Ctrl+D quits.");

@@ -261,8 +261,8 @@ impl ClientHandler {
                 self.try_service(Credentials { service, base_url, key, unencrypted });
             }
             ClientRequest::SkipLogin => self.skip_login(),
-            ClientRequest::PickModel => {
-                self.pick_model(self.app.models.lines(&self.used_models().await), String::new()).await;
+            ClientRequest::ListModels => {
+                self.list_models().await;
             }
             ClientRequest::SwitchModel { name } => self.switch(&name).await,
             ClientRequest::KeepModel { name } => self.keep_model(&name).await,
@@ -386,9 +386,7 @@ impl ClientHandler {
             }
             CommandEffect::ShowKeys(filter) => self.tell(ServerMessage::Keys { filter }).await,
             CommandEffect::SwitchModel(name) => self.switch(&name).await,
-            CommandEffect::PickModel(text) => {
-                self.pick_model(view.models, text).await;
-            }
+            CommandEffect::ListModels => self.list_models().await,
             CommandEffect::SetPersonality(name, say) => {
                 self.app.prompts.set_personality(&name);
                 self.say(say).await;
@@ -417,11 +415,11 @@ impl ClientHandler {
                 self.set_mode(mode).await;
                 return self.prompt(Prompt::written(CARRY_OUT.to_owned())).await;
             }
-            CommandEffect::PickService => self.offer_services().await,
+            CommandEffect::ListServices => self.offer_services().await,
             CommandEffect::Trust(trusting) => self.trust(trusting).await,
-            CommandEffect::PickSession { query } => {
+            CommandEffect::ListSessions { query } => {
                 if let Some(sessions) = self.sessions().await {
-                    self.tell(ServerMessage::PickSession { sessions, query }).await;
+                    self.tell(ServerMessage::Sessions { sessions, query }).await;
                 }
             }
             CommandEffect::Rename(title) => {
@@ -431,9 +429,9 @@ impl ClientHandler {
             CommandEffect::Export(form) => self.export(form, known).await,
             CommandEffect::EndTask(number) => self.end_task(number).await,
             CommandEffect::ClearCache(pattern) => self.clear_cache(pattern.as_deref()).await,
-            CommandEffect::OpenServers(text) => {
+            CommandEffect::ListServers => {
                 let servers = server_list(&self.app);
-                self.tell(ServerMessage::OpenServers { servers, text }).await;
+                self.tell(ServerMessage::Servers { servers }).await;
             }
             CommandEffect::ReconnectServer(name) => self.reconnect_server(name),
             CommandEffect::Quit => return OwnerAction::Op(Op::Close),

@@ -102,5 +102,5 @@ impl ClientHandler {
 
 fn services(models: &Models, why: LoginReason) -> ServerMessage {
     let services = models.with_found(offers);
-    ServerMessage::PickService { services, why }
+    ServerMessage::Services { services, why }
 }

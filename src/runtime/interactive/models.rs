@@ -8,7 +8,7 @@ use super::client::{ClientHandler, say};
 use crate::accounts::{ModelCheck, Models};
 use crate::command::{Notice, code};
 use crate::frontend::channel::Updates;
-use crate::frontend::protocol::{ModelLine, ServerMessage};
+use crate::frontend::protocol::ServerMessage;
 use crate::history::History;
 use crate::provider::offline::Offline;
 
@@ -21,14 +21,14 @@ impl ClientHandler {
         self.app.store.used_models(RECENT).await.unwrap_or_default()
     }
 
-    /// Opens the list of models with what is known; the services' own lists follow as they arrive.
-    pub(super) async fn pick_model(&self, models: Vec<ModelLine>, text: String) {
-        self.tell(ServerMessage::PickModel { models, text }).await;
+    /// Lists the models that are known; the services' own lists follow as they arrive.
+    pub(super) async fn list_models(&self) {
         let (models, updates, used) =
             (Arc::clone(&self.app.models), self.updates.clone(), self.used_models().await);
+        self.tell(ServerMessage::Models { models: models.lines(&used) }).await;
         tokio::spawn(async move {
             let report = |failed: Vec<String>, pending: usize| {
-                let message = ServerMessage::Models { models: models.lines(&used), failed, pending };
+                let message = ServerMessage::ModelsChanged { models: models.lines(&used), failed, pending };
                 let updates = updates.clone();
                 // The front end may be gone.
                 async move {

@@ -35,7 +35,7 @@ pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle
             changes.mark_unchanged();
             let tools = app.registry.tools().specs().cloned().collect();
             let known = ServerMessage::Offered { prompts: prompt_lines(&app.servers), tools };
-            for message in [known, ServerMessage::Servers { servers: server_list(&app) }] {
+            for message in [known, ServerMessage::ServersChanged { servers: server_list(&app) }] {
                 if updates.notice(message).await.is_err() {
                     return;
                 }
@@ -99,7 +99,7 @@ impl ClientHandler {
             }
         }
         let servers = server_list(&self.app);
-        self.tell(ServerMessage::Servers { servers }).await;
+        self.tell(ServerMessage::ServersChanged { servers }).await;
     }
 
     /// Takes a change of the questions of servers.

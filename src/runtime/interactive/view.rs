@@ -79,7 +79,6 @@ impl ClientHandler {
                 view.tasks = tasks.map(|task| (task.clone(), file(task.number))).collect();
             }
             CommandNeed::Cache => view.cache = app.cache.list(),
-            CommandNeed::Models => view.models = app.models.lines(&self.used_models().await),
             CommandNeed::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
             CommandNeed::Cost => view.cost = cost(self).await,
             CommandNeed::Stats => match stats(self).await {
@@ -273,7 +272,7 @@ async fn header(client: &ClientHandler, history: &History) -> Header {
         workspace: history.workspace().to_owned(),
         provider: choice.provider,
         model: choice.model,
-        isolation: app.sandbox.isolation().word(),
+        isolation: app.sandbox.isolation(),
         mode: app.permissions.policy().mode,
         auto_approve: app.permissions.policy().auto_approve,
         read_only: client.read_only.clone(),

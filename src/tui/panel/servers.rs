@@ -251,7 +251,7 @@ impl PanelState for ToolServers {
     }
 
     fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> PanelEffect {
-        if let ServerMessage::Servers { servers } = message {
+        if let ServerMessage::ServersChanged { servers } = message {
             let at = self.at();
             self.list = servers;
             if !self.rows().iter().any(|row| row.is(&self.chosen)) {

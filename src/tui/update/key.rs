@@ -300,7 +300,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Select(key) => select::act(model, key, cmds),
         // Handled by the panel.
         Action::Panel(_) => {}
-        Action::PickModel => cmds.push(Cmd::Send(ClientRequest::PickModel)),
+        Action::PickModel => cmds.push(Cmd::Send(ClientRequest::ListModels)),
         Action::SearchHistory => panel::search(model, cmds),
         Action::Stash => send::stash(model),
         Action::PasteImage => image::ask(model, cmds),

@@ -44,17 +44,17 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         ServerMessage::Recent { sessions } => complete::sessions(model, sessions),
         // The shell turns it into an input with its query.
         ServerMessage::Answer { .. } => {}
-        ServerMessage::PickService { services, why } => panel::services(model, services, why, cmds),
-        ServerMessage::PickModel { models, text: _ } => panel::models(model, models, cmds),
-        ServerMessage::OpenServers { servers, text: _ } => panel::servers(model, servers, cmds),
-        ServerMessage::PickSession { sessions, query } => panel::sessions(model, sessions, &query, cmds),
+        ServerMessage::Services { services, why } => panel::services(model, services, why, cmds),
+        ServerMessage::Models { models } => panel::models(model, models, cmds),
+        ServerMessage::Servers { servers } => panel::servers(model, servers, cmds),
+        ServerMessage::Sessions { sessions, query } => panel::sessions(model, sessions, &query, cmds),
         ServerMessage::Elsewhere { count } => {
             model.elsewhere = count;
             panel::tell(model, ServerMessage::Elsewhere { count }, cmds);
         }
         message @ (ServerMessage::LoginTried { .. }
-        | ServerMessage::Models { .. }
-        | ServerMessage::Servers { .. }) => panel::tell(model, message, cmds),
+        | ServerMessage::ModelsChanged { .. }
+        | ServerMessage::ServersChanged { .. }) => panel::tell(model, message, cmds),
         ServerMessage::RuleSaved { request, file } => rule::saved(model, &request, file),
         // Its form has nothing left to do, and the next one begins anew.
         ServerMessage::RuleAllowsNothing { request } => {

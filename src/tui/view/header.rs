@@ -3,6 +3,7 @@
 use crate::approval::AutoApprove;
 use crate::config::Mode;
 use crate::frontend::protocol::{Completeness, ContextUse, CostSummary, Header};
+use crate::sandbox::Backend;
 use crate::stdx::text::{one_line_summary, short_path, width as text_width};
 use crate::tui::keys::Context;
 
@@ -77,11 +78,11 @@ fn facts(header: &Header) -> Vec<(&str, Role)> {
     if header.read_only.is_some() {
         facts.push(("read-only", Role::Waiting));
     }
-    let is_unsandboxed = header.isolation == "unsandboxed";
+    let is_unsandboxed = header.isolation.backend == Backend::None;
     // With a typed yes the badge says it itself.
     if !is_unsandboxed || header.auto_approve != AutoApprove::YoloUnsandboxed {
         let role = if is_unsandboxed { Role::Waiting } else { Role::Dim };
-        facts.push((header.isolation, role));
+        facts.push((header.isolation.word(), role));
     }
     match header.auto_approve {
         AutoApprove::Yolo => facts.push(("YOLO", Role::High)),

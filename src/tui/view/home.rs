@@ -1,5 +1,6 @@
 //! The screen before the first message: place, model and first steps. Shows only what exists.
 
+use crate::sandbox::Backend;
 use crate::stdx::text::{count, short_path};
 use crate::tui::keys::{Action, CompleteKey, Context, Move};
 use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
@@ -23,11 +24,13 @@ pub fn lines(model: &Model) -> Vec<Line> {
         lines.extend(wrap_spans(&spans, width, &margin));
     };
     if let Some(header) = &model.header {
-        let isolation = match header.isolation {
+        let isolation = match header.isolation.backend {
             // On a narrow screen only the header says so.
-            "unsandboxed" if width >= 60 => "  unsandboxed: commands ask, or a rule decides",
-            "partly sandboxed" | "sandboxed" if width >= 60 => "  sandboxed: read-only commands run at once",
-            _ => "",
+            _ if width < 60 => "",
+            Backend::None => "  unsandboxed: commands ask, or a rule decides",
+            Backend::Landlock | Backend::Bubblewrap | Backend::Docker => {
+                "  sandboxed: read-only commands run at once"
+            }
         };
         fact(
             "Workspace",

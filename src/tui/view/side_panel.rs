@@ -228,7 +228,7 @@ fn session(model: &Model) -> Vec<Line> {
         title("SESSION", Line::of(one_line_summary(&header.session.0, 13), Role::Dim)),
         fact("folder", &short_path(&header.workspace, 60)),
         fact("answers", &super::header::named(model, header).0),
-        fact("commands", header.isolation),
+        fact("commands", header.isolation.word()),
     ]
 }
 

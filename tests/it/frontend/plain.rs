@@ -563,7 +563,7 @@ fn session(number: usize, title: &str, waiting: usize) -> SessionLine {
 fn picking(setup: Setup, query: &str) -> PlainFixture {
     let sessions = vec![session(1, "inbox triage", 0), session(2, "trip to Lisbon", 2)];
     let query = query.to_owned();
-    PlainFixture::open(setup).say("/resume").notice(ServerMessage::PickSession { sessions, query })
+    PlainFixture::open(setup).say("/resume").notice(ServerMessage::Sessions { sessions, query })
 }
 
 #[test]

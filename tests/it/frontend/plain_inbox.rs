@@ -1,11 +1,14 @@
-//! The inbox of the plain front end: a numbered list, one of it as a question, and the mode in words.
+//! The lists of the plain front end: the inbox, numbered, with one of it as a question; models and tool servers. The mode
+//! in words.
 
 use co::approval::{Approval, AutoApprove};
 use co::config::Mode;
 use co::frontend::plain::{Input, Plain, Setup, Source};
 use co::frontend::protocol::{
-    ClientQuery, ClientRequest, Header, QueryAnswer, QueryId, ServerMessage, Tone, Update,
+    ClientQuery, ClientRequest, Header, ModelLine, QueryAnswer, QueryId, ServerLine, ServerList,
+    ServerMessage, ServerOrigin, Tone, Update,
 };
+use co::tool::mcp::ListedTool;
 
 use crate::tui::inbox::{lines, stored, whole};
 use crate::tui::kit::{header, id};
@@ -225,4 +228,37 @@ fn the_mode_is_said_once_and_stands_before_the_line() {
         let said = front.said();
         assert!(said.ends_with(&format!("It is set.\n{line}")), "{mode:?}: {said}");
     }
+}
+
+#[test]
+fn models_and_tool_servers_are_listed() {
+    let model =
+        |name: &str, current| ModelLine { name: name.to_owned(), note: "built in".to_owned(), current };
+    let models = vec![model("offline/tour", true), model("a/b", false)];
+    let tool = ListedTool { own_name: "find\u{1b}[2J".to_owned(), about: String::new(), is_on: true };
+    let server = |name: &str, origin| ServerLine {
+        name: name.to_owned(),
+        state: "ready, 1 tool".to_owned(),
+        tone: Tone::Plain,
+        is_on: true,
+        origin,
+        facts: vec!["npx server".to_owned()],
+        tools: vec![tool.clone()],
+    };
+    let lines = vec![server("github", ServerOrigin::Settings), server("known", ServerOrigin::Preset)];
+    let listed = |lines| ServerMessage::Servers { servers: ServerList { lines, omitted: None } };
+    let mut front = InboxFixture::open();
+    front.tell(ServerMessage::Models { models });
+    front.tell(listed(lines));
+    front.tell(listed(Vec::new()));
+    for expected in [
+        "- `offline/tour` **(in use)**: built in\n",
+        "- `a/b`: built in\n",
+        "switches directly",
+        "- `github`: ready, 1 tool\n    - `find␛[2J`\n    - npx server\n",
+        "There are no tool servers.",
+    ] {
+        assert!(front.text.contains(expected), "{expected:?} in {}", front.text);
+    }
+    assert!(!front.text.contains("known"), "{}", front.text);
 }

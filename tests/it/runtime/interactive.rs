@@ -211,7 +211,7 @@ fn a_prompt_is_answered_saved_and_gone_on_with() {
         let mut client = open(&co, SessionTarget::New);
         let first = client.header(|_| true).await;
         assert_eq!(
-            (first.title.as_str(), first.provider.as_str(), first.isolation),
+            (first.title.as_str(), first.provider.as_str(), first.isolation.word()),
             ("new session", "anthropic", "unsandboxed")
         );
         client.line("what is here?").await;
@@ -645,11 +645,11 @@ fn a_server_on_this_machine_is_found_named_and_used() {
         assert_eq!(told, "Using Ollama (port 11434) on this machine (`ollama/qwen3:8b`).");
         assert_eq!(client.reply().await, "From here.");
         client.line("/model").await;
-        let text = client.until("the models", |update| match update {
-            Update::Message(ServerMessage::PickModel { text, .. }) => Some(text.clone()),
+        let models = client.until("the models", |update| match update {
+            Update::Message(ServerMessage::Models { models }) => Some(models.clone()),
             Update::Message(_) | Update::Event(_) => None,
         });
-        assert!(text.await.contains("`ollama/qwen3:8b` **(in use)**"));
+        assert!(models.await.iter().any(|one| one.current && one.name == "ollama/qwen3:8b"));
         client.close().await;
     });
 }

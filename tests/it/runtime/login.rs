@@ -58,7 +58,7 @@ fn a_service_is_tried_kept_and_answers() {
         let mut client = open(&co, SessionTarget::New);
         let why = client
             .until("services", |update| match update {
-                Update::Message(ServerMessage::PickService { why, services }) => {
+                Update::Message(ServerMessage::Services { why, services }) => {
                     assert_eq!(services[0].name, "anthropic");
                     Some(*why)
                 }
@@ -96,7 +96,7 @@ fn a_service_is_tried_kept_and_answers() {
 fn a_skipped_offer_does_not_come_back() {
     let service = service();
     let co = fresh();
-    let is_offer = |update: &Update| matches!(update, Update::Message(ServerMessage::PickService { .. }));
+    let is_offer = |update: &Update| matches!(update, Update::Message(ServerMessage::Services { .. }));
     run(&service, async {
         let mut client = open(&co, SessionTarget::New);
         client.until("services", |update| is_offer(update).then_some(())).await;

@@ -22,7 +22,7 @@ async fn servers(client: &mut Client, wanted: impl Fn(&ServerLine) -> bool) -> S
     client
         .until("list of servers", |update| match update {
             Update::Message(
-                ServerMessage::Servers { servers } | ServerMessage::OpenServers { servers, .. },
+                ServerMessage::ServersChanged { servers } | ServerMessage::Servers { servers, .. },
             ) => servers.lines.iter().find(|line| wanted(line)).cloned(),
             Update::Event(_) | Update::Message(_) => None,
         })

@@ -248,7 +248,7 @@ fn only_sessions_with_something_in_them_are_listed() {
         client.line("/resume Dana").await;
         let (listed, query) = client
             .until("sessions to pick from", |update| match update {
-                Update::Message(ServerMessage::PickSession { sessions, query }) => {
+                Update::Message(ServerMessage::Sessions { sessions, query }) => {
                     Some((sessions.clone(), query.clone()))
                 }
                 Update::Event(_) | Update::Message(_) => None,
@@ -376,10 +376,10 @@ fn models_are_listed_live_and_names_are_checked() {
     let co = crate::co::Co::new().with(&service, crate::co::Wire::Anthropic);
     run(&service, async {
         let mut client = open(&co, SessionTarget::New);
-        client.ask(ClientRequest::PickModel).await;
+        client.ask(ClientRequest::ListModels).await;
         let lines = client
             .until("all lists", |update| match update {
-                Update::Message(ServerMessage::Models { models, pending: 0, failed }) => {
+                Update::Message(ServerMessage::ModelsChanged { models, pending: 0, failed }) => {
                     Some((models.clone(), failed.clone()))
                 }
                 Update::Event(_) | Update::Message(_) => None,

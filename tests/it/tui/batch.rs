@@ -6,6 +6,7 @@ use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Request, RequestId};
 use co::frontend::protocol::{ClientRequest, Header, ServerMessage};
 use co::message::ToolName;
+use co::sandbox::Isolation;
 use co::tool::{Access, DiffKind, DiffLine, Preview, Risk, Undo};
 use co::tui::Input;
 use co::tui::list::RowMark;
@@ -331,7 +332,7 @@ fn hidden_characters_are_visible_marks() {
 
 #[test]
 fn the_card_says_where_and_what_can_be_undone() {
-    let sandboxed = Header { isolation: "sandboxed", ..header() };
+    let sandboxed = Header { isolation: Isolation::FULL, ..header() };
     let open = || Screen::open(80, 24).notice(ServerMessage::Header(sandboxed.clone())).prompted("go");
     let mut command = open().asked(high(1)).wait(600);
     let facts = " · sandboxed · cannot be undone │";

@@ -8,6 +8,7 @@ use co::frontend::protocol::{
 };
 use co::history::SessionId;
 use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
+use co::sandbox::Isolation;
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
 use co::tui::key::{Code, Key};
 use co::tui::keys::{Keymap, parse_key};
@@ -342,7 +343,7 @@ pub fn header() -> Header {
         workspace: "/home/alex/work".into(),
         provider: "anthropic".into(),
         model: "claude-sonnet-4-6".into(),
-        isolation: "unsandboxed",
+        isolation: Isolation::NONE,
         mode: Mode::Ask,
         auto_approve: AutoApprove::Asking,
         read_only: None,

@@ -26,7 +26,7 @@ fn services(why: LoginReason) -> ServerMessage {
         service("lmstudio", "LM Studio", Known, Known, "runs on your own machine"),
         service("openai-compatible", "OpenAI-compatible server", Needed, Optional, ""),
     ];
-    ServerMessage::PickService { services, why }
+    ServerMessage::Services { services, why }
 }
 
 fn tried(service: &str, outcome: Result<&[&str], &str>) -> ServerMessage {
@@ -81,7 +81,7 @@ fn the_screens_of_a_first_run() {
     });
     check("login_replaced", |screen| {
         let services = vec![service("groq", "Groq", LoginNeed::Known, LoginNeed::Optional, "a key is set")];
-        screen.notice(ServerMessage::PickService { services, why: LoginReason::Asked }).keys("<ret>")
+        screen.notice(ServerMessage::Services { services, why: LoginReason::Asked }).keys("<ret>")
     });
     check("login_models", |screen| {
         let screen = screen.notice(services(LoginReason::First)).keys("groq<ret>").paste("gsk-hunter2");
@@ -94,7 +94,7 @@ fn the_screens_of_a_first_run() {
     });
     check("models_none_matches", |screen| {
         let models = vec![ModelLine { name: "groq/a".into(), note: String::new(), current: true }];
-        screen.notice(ServerMessage::PickModel { models, text: String::new() }).keys("gpt")
+        screen.notice(ServerMessage::Models { models }).keys("gpt")
     });
     check("models_to_switch_to", |screen| {
         let line =
@@ -104,7 +104,7 @@ fn the_screens_of_a_first_run() {
             line("groq/llama-3.3-70b", "from your settings", true),
             line("ollama/qwen3:8b", "Ollama (port 11434) on this machine", false),
         ];
-        screen.notice(ServerMessage::PickModel { models, text: String::new() })
+        screen.notice(ServerMessage::Models { models })
     });
 }
 
@@ -115,15 +115,14 @@ fn models_come_in_while_the_list_is_open() {
     let facts = "200k, $3.00/$15.00 per M, thinking, images";
     let all = vec![first[0].clone(), line("anthropic/claude-sonnet-5", facts, false), first[1].clone()];
     let failed = vec!["openai: the key was refused: Incorrect API key (401)".to_owned()];
-    let open = |screen: Screen| {
-        screen.notice(ServerMessage::PickModel { models: first.clone(), text: String::new() }).keys("<down>")
-    };
-    let news = |pending| ServerMessage::Models { models: all.clone(), failed: failed.clone(), pending };
+    let open = |screen: Screen| screen.notice(ServerMessage::Models { models: first.clone() }).keys("<down>");
+    let news =
+        |pending| ServerMessage::ModelsChanged { models: all.clone(), failed: failed.clone(), pending };
     check("models_live", |screen| open(screen).notice(news(0)));
     let screen = open(Screen::open(80, 24)).notice(news(1));
     assert_eq!(told(&screen.keys("<ret>")), ["switch offline/tour"], "the chosen one stays chosen");
     let asked = Screen::open(80, 24).keys("<a-p>");
-    assert_eq!(asked.asks(), [&ClientRequest::PickModel]);
+    assert_eq!(asked.asks(), [&ClientRequest::ListModels]);
 }
 
 /// What was sent to the owner, in words.
@@ -230,9 +229,8 @@ fn keys_lead_from_a_service_to_its_model() {
         let screen = walk(Screen::open(80, 24).notice(services(why)));
         assert_eq!(told(&screen), expected, "{at}");
     }
-    let screen = Screen::open(80, 24).notice(ServerMessage::PickModel {
+    let screen = Screen::open(80, 24).notice(ServerMessage::Models {
         models: vec![ModelLine { name: "a/b".into(), note: String::new(), current: true }],
-        text: String::new(),
     });
     assert_eq!(told(&screen.keys("<ret>")), ["switch a/b"]);
 }

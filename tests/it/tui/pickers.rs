@@ -135,7 +135,7 @@ fn preview() -> QueryAnswer {
 }
 
 fn picking(screen: Screen) -> Screen {
-    screen.notice(ServerMessage::PickSession { sessions: sessions(), query: String::new() })
+    screen.notice(ServerMessage::Sessions { sessions: sessions(), query: String::new() })
 }
 
 fn earlier() -> QueryAnswer {
@@ -200,7 +200,7 @@ fn list_of_sessions() {
             .answer_to(previewing("019331ac-0000-7000"), preview())
     });
     check("pickers_sessions_none", |screen| {
-        screen.notice(ServerMessage::PickSession { sessions: Vec::new(), query: String::new() })
+        screen.notice(ServerMessage::Sessions { sessions: Vec::new(), query: String::new() })
     });
     check("pickers_sessions_no_match", |screen| picking(screen).keys("zzz"));
 }

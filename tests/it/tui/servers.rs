@@ -38,7 +38,7 @@ fn list(lines: Vec<ServerLine>) -> ServerList {
 }
 
 fn open(screen: Screen) -> Screen {
-    screen.notice(ServerMessage::OpenServers { servers: list(servers()), text: String::new() })
+    screen.notice(ServerMessage::Servers { servers: list(servers()) })
 }
 
 #[test]
@@ -48,8 +48,7 @@ fn the_list_of_servers_shows_states_tools_and_what_is_wrong() {
     insta::assert_snapshot!("servers_tools", shots("<down><ret><down><down>"));
     insta::assert_snapshot!("servers_of_a_project", shots(" "));
     let many = ServerList { lines: servers(), omitted: Some((140, 31_400)) };
-    let mut screen =
-        Screen::open(80, 24).notice(ServerMessage::OpenServers { servers: many, text: String::new() });
+    let mut screen = Screen::open(80, 24).notice(ServerMessage::Servers { servers: many });
     let shot = screen.shot();
     assert!(shot.contains("140 tools only named, 31400 tokens saved · 2 of 4 on"), "{shot}");
 }
@@ -78,7 +77,7 @@ fn keys_switch_connect_and_log_in() {
     let long = |screen: Screen| {
         let mut servers = servers();
         servers[0].facts = vec!["a ".repeat(2_000)];
-        screen.notice(ServerMessage::OpenServers { servers: list(servers), text: String::new() }).keys("  ")
+        screen.notice(ServerMessage::Servers { servers: list(servers) }).keys("  ")
     };
     assert!(long(Screen::open(80, 24)).asks().is_empty(), "nothing is agreed to that was not shown");
     assert_eq!(sent("<down> "), [switch("files", false, None)]);
@@ -90,7 +89,7 @@ fn keys_switch_connect_and_log_in() {
     assert!(screen.model.panel.is_none(), "the address is in the transcript");
     assert_eq!(sent("<down>l"), [ServerChange::Login { name: files() }]);
     assert!(open(Screen::open(80, 24)).keys("q").model.panel.is_none());
-    let fewer = || ServerMessage::Servers { servers: list(servers().split_off(2)) };
+    let fewer = || ServerMessage::ServersChanged { servers: list(servers().split_off(2)) };
     let screen = open(Screen::open(80, 24)).keys("<down><ret><down>").notice(fewer()).keys(" ");
     assert_eq!(screen.asks(), [&ClientRequest::Server(switch("thinking", true, None))]);
 }

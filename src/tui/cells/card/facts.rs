@@ -130,7 +130,7 @@ fn isolation(card: &Card, header: Option<&Header>) -> &'static str {
     let plan = &card.request.plan;
     // A call that only a person can allow may leave the sandbox: nothing is said rather than something wrong.
     if matches!(plan.access, Access::Anything) && plan.needs_person.is_none() {
-        header.map_or("", |header| header.isolation)
+        header.map_or("", |header| header.isolation.word())
     } else {
         ""
     }

@@ -148,7 +148,7 @@ impl PanelState for Picker {
     }
 
     fn tell(&mut self, message: ServerMessage, _cx: &mut PanelContext<'_>) -> PanelEffect {
-        if let ServerMessage::Models { models, failed, pending } = message {
+        if let ServerMessage::ModelsChanged { models, failed, pending } = message {
             self.tell_models(models, failed, pending);
         }
         PanelEffect::Stay
