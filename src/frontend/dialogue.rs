@@ -8,12 +8,16 @@
 //! - High risk needs the same approval twice. The proposals are compared, so that a second key never approves another
 //!   one.
 //! - A high-risk request and a question are never allowed for a whole session.
+//! - One approval of several counts only if each was shown whole, and needs what the riskiest of them needs. A high-risk
+//!   one is marked only once it was shown whole, and never together with others; nor is untrusted text, unless its risk is
+//!   low and the user marks what is low.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::approval::{Approval, Remember, Request};
+use crate::approval::{Approval, Remember, Request, RequestId};
 use crate::tool::Risk;
 
 /// The time for which something is shown before an answer to it counts, in milliseconds.
@@ -43,6 +47,72 @@ impl SeenPart {
             let to = to.max(lines.end);
             *self = if to >= total { Self::All } else { Self::UpTo(to) };
         }
+    }
+}
+
+/// A request of a list for which no decision was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenRequest {
+    pub id: RequestId,
+    pub risk: Risk,
+    pub seen: SeenPart,
+    /// Whether arguments have untrusted text.
+    pub is_tainted: bool,
+}
+
+impl OpenRequest {
+    /// Whether one key may mark or approve it with others, up to this risk.
+    pub fn goes_with_others(&self, most: Risk) -> bool {
+        self.risk <= most.min(Risk::Medium) && (most == Risk::Low || !self.is_tainted)
+    }
+}
+
+/// Returns the first of these that was not shown whole.
+pub fn unseen(these: &[OpenRequest]) -> Option<&OpenRequest> {
+    these.iter().find(|one| one.seen != SeenPart::All)
+}
+
+/// The marked requests of a list.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Marks(HashSet<RequestId>);
+
+impl Marks {
+    pub fn contains(&self, id: &RequestId) -> bool {
+        self.0.contains(id)
+    }
+
+    pub fn remove(&mut self, id: &RequestId) {
+        self.0.remove(id);
+    }
+
+    pub fn retain(&mut self, is_open: impl Fn(&RequestId) -> bool) {
+        self.0.retain(is_open);
+    }
+
+    /// Marks or unmarks a request; returns `false` if it may not be marked yet.
+    pub fn turn(&mut self, one: OpenRequest) -> bool {
+        if one.risk == Risk::High && one.seen != SeenPart::All {
+            return false;
+        }
+        if !self.0.remove(&one.id) {
+            self.0.insert(one.id);
+        }
+        true
+    }
+
+    /// Marks those of these that may be marked together; returns whether there is one.
+    pub fn add_all(&mut self, open: &[OpenRequest], most: Risk) -> bool {
+        let ids = open.iter().filter(|one| one.goes_with_others(most)).map(|one| one.id.clone());
+        let ids: Vec<RequestId> = ids.collect();
+        let any = !ids.is_empty();
+        self.0.extend(ids);
+        any
+    }
+
+    /// Returns the marked ones of these, or else the chosen one.
+    pub fn or_chosen(&self, mut open: Vec<OpenRequest>, chosen: Option<OpenRequest>) -> Vec<OpenRequest> {
+        open.retain(|one| self.contains(&one.id));
+        if open.is_empty() { chosen.into_iter().collect() } else { open }
     }
 }
 
@@ -144,6 +214,18 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
         }
         self.approved_once = None;
         ApprovalEffect::Send(proposal)
+    }
+
+    /// Handles one approval of all of these, which would send `proposal`.
+    pub fn yes_to_all(
+        &mut self,
+        proposal: Proposal,
+        these: &[OpenRequest],
+        now_ms: u64,
+    ) -> ApprovalEffect<Proposal> {
+        let risk = these.iter().map(|one| one.risk).max().unwrap_or(Risk::High);
+        let seen = unseen(these).map_or(SeenPart::All, |one| one.seen);
+        self.yes(proposal, risk, seen, now_ms)
     }
 
     /// Returns the high-risk proposal that was approved once.
@@ -337,6 +419,98 @@ mod tests {
             };
             for step in steps {
                 walk.take(step)?;
+            }
+        }
+    }
+
+    /// A step of the walk over a list; the numbers are requests of it, and milliseconds.
+    #[derive(Debug, Clone, Copy)]
+    enum ListStep {
+        Mark(usize),
+        MarkAll(Risk),
+        Show(usize),
+        Choose(usize),
+        Wait(u64),
+        Yes,
+    }
+
+    fn list_step() -> impl Strategy<Value = ListStep> {
+        let most = prop::sample::select(vec![Risk::Low, Risk::Medium, Risk::High]);
+        prop_oneof![
+            2 => (0_usize..5).prop_map(ListStep::Mark),
+            1 => most.prop_map(ListStep::MarkAll),
+            3 => (0_usize..5).prop_map(ListStep::Show),
+            1 => (0_usize..5).prop_map(ListStep::Choose),
+            3 => (0_u64..900).prop_map(ListStep::Wait),
+            4 => Just(ListStep::Yes),
+        ]
+    }
+
+    fn open_request() -> impl Strategy<Value = OpenRequest> {
+        let risk = prop::sample::select(vec![Risk::Low, Risk::Medium, Risk::High]);
+        (risk, any::<bool>()).prop_map(|(risk, is_tainted)| OpenRequest {
+            id: RequestId(String::new()),
+            risk,
+            seen: SeenPart::UpTo(0),
+            is_tainted,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// Marks, readings and keys in any order: of several, nothing is approved unseen, at high risk by one press, or
+        /// because a key marked more than one may.
+        #[test]
+        fn no_walk_over_a_list_approves_what_it_must_not(
+            mut open in prop::collection::vec(open_request(), 5),
+            steps in prop::collection::vec(list_step(), 1..40),
+        ) {
+            open.iter_mut().enumerate().for_each(|(at, one)| one.id = RequestId(at.to_string()));
+            let (mut marks, mut dialogue) = (Marks::default(), Dialogue::default());
+            let (mut now, mut chosen) = (0, 0);
+            // What the user marked by itself, and the first of two keys with what it was for.
+            let mut own: HashSet<RequestId> = HashSet::new();
+            let mut once: Option<(Vec<RequestId>, u64)> = None;
+            dialogue.show((), now);
+            for step in steps {
+                match step {
+                    ListStep::Mark(at) => {
+                        let one = open[at].clone();
+                        let is_marked = marks.turn(one.clone());
+                        prop_assert_eq!(is_marked, one.risk != Risk::High || one.seen == SeenPart::All);
+                        if is_marked && !own.remove(&one.id) && marks.contains(&one.id) {
+                            own.insert(one.id);
+                        }
+                    }
+                    ListStep::MarkAll(most) => {
+                        marks.add_all(&open, most);
+                    }
+                    ListStep::Show(at) => open[at].seen = SeenPart::All,
+                    ListStep::Choose(at) => chosen = at,
+                    ListStep::Wait(ms) => now += ms,
+                    ListStep::Yes => {
+                        let these = marks.or_chosen(open.clone(), open.get(chosen).cloned());
+                        let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
+                        match dialogue.yes_to_all(ids.clone(), &these, now) {
+                            ApprovalEffect::TooSoon => {}
+                            ApprovalEffect::Unseen => prop_assert!(unseen(&these).is_some()),
+                            ApprovalEffect::Once => once = Some((ids, now)),
+                            ApprovalEffect::Send(sent) => {
+                                prop_assert_eq!(&sent, &ids);
+                                prop_assert!(unseen(&these).is_none(), "unseen");
+                                for one in these.iter().filter(|one| one.risk == Risk::High) {
+                                    let (first, at) = once.clone().expect("HIGH by one key");
+                                    prop_assert_eq!(&first, &ids);
+                                    prop_assert!(now >= at + GUARD_MS, "HIGH by one press");
+                                    let is_chosen = one.id == open[chosen].id && ids.len() == 1;
+                                    prop_assert!(own.contains(&one.id) || is_chosen, "HIGH with others");
+                                }
+                                once = None;
+                            }
+                        }
+                    }
+                }
             }
         }
     }

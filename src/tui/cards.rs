@@ -11,13 +11,12 @@ use super::cells::Fold;
 use super::composer::Editor;
 use super::form::Form;
 use super::hunks::{Hunks, RemainingChange, Sides};
-use super::list::OpenRequest;
 use super::markdown::Language;
 use super::rule::{RuleForm, RuleStatus};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
-use crate::frontend::dialogue::SeenPart;
+use crate::frontend::dialogue::{OpenRequest, SeenPart};
 use crate::frontend::protocol::ClientRequest;
 use crate::tool::{Preview, Risk, ToolSpec};
 

@@ -1,12 +1,10 @@
 //! A list of requests with marks, shared by the batch of a session and the inbox of all sessions, and what its keys do.
 //! Plain data: the rows belong to the batch or the inbox, and so does sending; `cells::list` draws the table.
 
-use std::collections::HashSet;
-
 use super::composer::Editor;
 use super::keys::{Action, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::approval::{Approval, RequestId};
-use crate::frontend::dialogue::{ApprovalEffect, Dialogue, SeenPart, no};
+use crate::frontend::dialogue::{ApprovalEffect, Dialogue, Marks, OpenRequest, no, unseen};
 use crate::frontend::protocol::ClientRequest;
 use crate::frontend::sentences;
 use crate::tool::Risk;
@@ -26,7 +24,7 @@ pub struct RequestList {
     pub stage: ListStage,
     /// Why the last key did nothing, or its effect.
     pub advice: Option<String>,
-    marks: HashSet<RequestId>,
+    marks: Marks,
 }
 
 /// The mode of a list's keys.
@@ -47,16 +45,6 @@ pub enum RowMark {
     Off,
     /// A decision was sent.
     Decided,
-}
-
-/// A request of a list for which no decision was sent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenRequest {
-    pub id: RequestId,
-    pub risk: Risk,
-    pub seen: SeenPart,
-    /// Whether arguments have untrusted text.
-    pub is_tainted: bool,
 }
 
 /// The open requests of a list, in their order, and the chosen one if it is open.
@@ -81,12 +69,14 @@ pub fn approve<Subject: PartialEq>(
     dialogue: &mut Dialogue<Subject, Vec<ClientRequest>>,
     now_ms: u64,
 ) -> ApprovalOutcome {
-    let Some(risk) = these.iter().map(|one| one.risk).max() else { return ApprovalOutcome::Nothing };
-    if let Some(unseen) = these.iter().find(|one| one.seen != SeenPart::All) {
+    if these.is_empty() {
+        return ApprovalOutcome::Nothing;
+    }
+    if let Some(unseen) = unseen(these) {
         return ApprovalOutcome::Unseen(unseen.id.clone());
     }
     let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
-    match ask(&ids).map(|asked| dialogue.yes(asked, risk, SeenPart::All, now_ms)) {
+    match ask(&ids).map(|asked| dialogue.yes_to_all(asked, these, now_ms)) {
         Ok(ApprovalEffect::Send(asked)) => ApprovalOutcome::Sent(ids, asked),
         Ok(ApprovalEffect::TooSoon | ApprovalEffect::Unseen | ApprovalEffect::Once) => {
             ApprovalOutcome::Nothing
@@ -106,30 +96,23 @@ impl RequestList {
 
     /// Marks or unmarks a request. A HIGH one is marked only once all of it was shown; else sets advice.
     pub fn turn_mark(&mut self, chosen: Option<OpenRequest>, keymap: &Keymap) {
-        let Some(one) = chosen else { return };
-        if one.risk == Risk::High && one.seen != SeenPart::All {
+        if chosen.is_some_and(|one| !self.marks.turn(one)) {
             self.advice = Some(keymap.with_hints("HIGH is marked once all of it was shown", &SHOWS_MORE));
-        } else if !self.marks.remove(&one.id) {
-            self.marks.insert(one.id);
         }
     }
 
     /// Marks those of these that may be marked together; sets advice if there is none.
     pub fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap) {
-        let is_marked = |one: &&OpenRequest| one.risk <= most && (most == Risk::Low || !one.is_tainted);
-        let ids: Vec<RequestId> = open.iter().filter(is_marked).map(|one| one.id.clone()).collect();
-        if ids.is_empty() {
+        if !self.marks.add_all(open, most) {
             let words = if most == Risk::Low { "none is LOW" } else { "each of these is HIGH or has ▲" };
             let mark = (Context::Batch, Action::List(ListKey::Mark), "marks a row");
             self.advice = Some(keymap.with_hints(words, &[mark]));
         }
-        self.marks.extend(ids);
     }
 
     /// Returns the marked requests, or else the chosen one.
-    pub fn marked_or(&self, (mut open, chosen): OpenRows) -> Vec<OpenRequest> {
-        open.retain(|one| self.marks.contains(&one.id));
-        if open.is_empty() { chosen.into_iter().collect() } else { open }
+    pub fn marked_or(&self, (open, chosen): OpenRows) -> Vec<OpenRequest> {
+        self.marks.or_chosen(open, chosen)
     }
 
     /// Approves the marked requests, or else the chosen one, as [`approve`] does. Sets advice for one that cannot be

@@ -2,6 +2,7 @@
 //! list is composed by `cells::batch`, the inbox by its panel.
 
 use super::card::{Frame, HiddenLines, LOW, advice, facts, hint, prepare_detail, taint_mark};
+use crate::frontend::dialogue::OpenRequest;
 use crate::message::ToolName;
 use crate::stdx::text::width;
 use crate::tool::Risk;
@@ -10,7 +11,7 @@ use crate::tui::cards::Card;
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, ListKey};
 use crate::tui::line::{Line, Span, TextStyle};
-use crate::tui::list::{ListStage, OpenRequest, OpenRows, RequestList, RowMark};
+use crate::tui::list::{ListStage, OpenRows, RequestList, RowMark};
 use crate::tui::theme::{Glyphs, Role};
 
 /// The widest name of a tool, in cells.

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::{PanelContext, PanelEffect, PanelState, Screen};
 use crate::approval::RequestId;
-use crate::frontend::dialogue::SeenPart;
+use crate::frontend::dialogue::{OpenRequest, SeenPart};
 use crate::frontend::sentences;
+use crate::tool::Risk;
 use crate::tui::batch::Question;
 use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
 use crate::tui::cells::card::{Room, fitting, heading, lay_out, size};
@@ -17,7 +18,7 @@ use crate::tui::keys::{
     StatusHint, at, row,
 };
 use crate::tui::line::{Line, TextStyle};
-use crate::tui::list::{ApprovalOutcome, OpenRequest, approve};
+use crate::tui::list::{ApprovalOutcome, approve};
 use crate::tui::theme::Role;
 
 /// Rows of the pane for the title and for the keys.
@@ -121,8 +122,8 @@ impl Pager {
     /// Returns the requests that one key approves: of several, neither HIGH nor with untrusted text.
     fn approvable<'a>(&'a self, cards: &'a Cards) -> impl Iterator<Item = &'a Card> {
         let is_only = self.of.len() == 1;
-        let these = self.of.iter().filter_map(|id| cards.find(id)).filter(|card| !card.is_decided());
-        these.filter(move |card| is_only || (!card.is_high() && card.request.taint.is_empty()))
+        let may = move |one: OpenRequest| is_only || one.goes_with_others(Risk::Medium);
+        self.of.iter().filter_map(|id| cards.find(id)).filter(move |card| card.open().is_some_and(may))
     }
 
     fn yes(&mut self, unread: bool, cx: &mut PanelContext<'_>) -> PanelEffect {

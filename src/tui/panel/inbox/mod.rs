@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use self::details::Details;
 use crate::approval::RequestId;
-use crate::frontend::dialogue::SeenPart;
+use crate::frontend::dialogue::{OpenRequest, SeenPart};
 use crate::frontend::protocol::{Holder, InboxLine};
 use crate::history::SessionId;
 use crate::store::RequestState;
@@ -20,7 +20,7 @@ use crate::tool::Risk;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{MatchMode, Query};
 use crate::tui::keys::{Action, Context, HelpGroup, Letters, Nav, PanelContextRow, PanelKeys, at, row};
-use crate::tui::list::{OpenRequest, RequestList, RowMark};
+use crate::tui::list::{RequestList, RowMark};
 
 const CONTEXT: Context = Context::Panel(&INBOX_KEYS);
 static INBOX_KEYS: PanelContextRow = PanelContextRow {
