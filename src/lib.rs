@@ -89,8 +89,8 @@
 //!   request or many, by the user or by a new grant. One of another process is two.
 //! - `a` on a card allows such calls for this session; it never covers HIGH, nor a command beyond its own text. A
 //!   shell command is MEDIUM or HIGH by what it does.
-//! - To the provider that made it a call goes back under its own id, whatever the form; other ids are fitted. Behind a
-//!   router a vendor counts as a provider.
+//! - To the provider that made it a call goes back under its own id, whatever the form; other ids are fitted. Of a service
+//!   with models of several makers only a family of models counts, by its name: one maker may refuse another one's ids.
 //! - A service that is overloaded gets one retry before the fallback model, and a wait of more than a minute none;
 //!   without a fallback it is asked again for about a minute.
 //!   Each turn begins with the chosen model; within five minutes after it was given up it gets one try.

@@ -9,8 +9,8 @@
 //!   one.
 //! - A high-risk request and a question are never allowed for a whole session.
 //! - One approval of several counts only if each was shown whole, and needs what the riskiest of them needs. A high-risk
-//!   one is marked only once it was shown whole, and never together with others; nor is untrusted text, unless its risk is
-//!   low and the user marks what is low.
+//!   one is marked only once it was shown whole, and never by a key that marks several; nor is untrusted text, unless the
+//!   user marks what is low.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -484,7 +484,12 @@ mod tests {
                         }
                     }
                     ListStep::MarkAll(most) => {
+                        let before = marks.clone();
                         marks.add_all(&open, most);
+                        for one in open.iter().filter(|one| marks.contains(&one.id) && !before.contains(&one.id)) {
+                            prop_assert!(one.risk <= most && one.risk != Risk::High);
+                            prop_assert!(most == Risk::Low || !one.is_tainted, "untrusted text with others");
+                        }
                     }
                     ListStep::Show(at) => open[at].seen = SeenPart::All,
                     ListStep::Choose(at) => chosen = at,

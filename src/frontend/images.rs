@@ -35,8 +35,8 @@ pub enum ImageError {
     NotAnImage { name: String },
     #[error("{name} is damaged: its header is cut off or invalid")]
     Broken { name: String },
-    #[error("{name} is too large ({}): the limit is {}; shrink it first", text::size(*size), text::size(LARGEST))]
-    TooLarge { name: String, size: usize },
+    #[error("{name} is larger than {}; shrink it first", text::size(LARGEST))]
+    TooLarge { name: String },
     #[error("{name} cannot be read: {detail}")]
     Unreadable { name: String, detail: String },
     #[error("{count} images are too many: the limit is {MOST} per prompt; send the rest with the next one")]
@@ -190,7 +190,7 @@ pub fn check(bytes: &[u8], size: usize, name: &str) -> Result<Image, ImageError>
     let name = name.to_owned();
     match look(bytes) {
         Err(Fault::Other) => Err(ImageError::NotAnImage { name }),
-        Ok(_) | Err(Fault::Broken) if size > LARGEST => Err(ImageError::TooLarge { name, size }),
+        Ok(_) | Err(Fault::Broken) if size > LARGEST => Err(ImageError::TooLarge { name }),
         Err(Fault::Broken) => Err(ImageError::Broken { name }),
         Ok(image) => Ok(image),
     }
@@ -289,7 +289,7 @@ mod tests {
             ("@gone.png", Err("there is no file gone.png")),
             ("@text.png", Err("text.png is not a supported image; convert it to PNG, JPEG, GIF or WebP")),
             ("@half.png", Err("half.png is damaged: its header is cut off or invalid")),
-            ("@large.png", Err("large.png is too large (10 MB): the limit is 10 MB; shrink it first")),
+            ("@large.png", Err("large.png is larger than 10 MB; shrink it first")),
             ("@dir.png", Err("dir.png cannot be read: it is not a regular file")),
         ];
         for (text, expected) in cases {

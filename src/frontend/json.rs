@@ -306,6 +306,7 @@ impl Outcome {
             | Event::PartialReset
             | Event::Compacting { .. }
             | Event::CapAnswered { .. }
+            | Event::DecidedAll { .. }
             | Event::TurnEnded { .. } => {}
         }
     }

@@ -52,7 +52,7 @@ pub enum ClientRequest {
     KeepModel { name: String },
     /// Change a tool server; [`ServerMessage::ServersChanged`] follows.
     Server(ServerChange),
-    /// Decide requests of any session, all in one transaction. Those that did not count are reported.
+    /// Decide requests of any session; by the owner of a session in one transaction. Those that did not count are reported.
     DecideAll { requests: Vec<RequestId>, approval: Approval },
     /// Resume a session without an owner in the background; the result is reported.
     ResumeNow { session: SessionId },

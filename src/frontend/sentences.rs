@@ -136,9 +136,8 @@ pub(crate) fn decision(
         .or_else(|| self::coverage(request.map(|request| (&request.tool, &request.args)), approval))
         .filter(|_| by.is_person());
     let kind = match approval.verdict(request) {
-        DecisionKind::Approved | DecisionKind::Edited | DecisionKind::Replaced(_)
-            if coverage.is_some() || !by.is_person() =>
-        {
+        DecisionKind::Approved if coverage.is_some() => DecisionKind::Allowed,
+        DecisionKind::Approved | DecisionKind::Edited | DecisionKind::Replaced(_) if !by.is_person() => {
             DecisionKind::Allowed
         }
         kind => kind,

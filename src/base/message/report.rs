@@ -1,9 +1,12 @@
 //! What a call did, as kept for people: stored with its return, never sent to a model.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ToolName;
+use crate::stdx::moment::duration;
 
 /// What a call did. Stored: fields may only be added.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -36,8 +39,12 @@ impl CallReport {
     pub fn outcome(&self) -> String {
         if self.change.is_empty() {
             return match self.cached_age {
-                Some(age) if self.words.is_empty() => format!("kept result, {age} s old"),
-                Some(age) => format!("{}, kept result, {age} s old", self.words),
+                Some(age) if self.words.is_empty() => {
+                    format!("kept result, {} old", duration(Duration::from_secs(age)))
+                }
+                Some(age) => {
+                    format!("{}, kept result, {} old", self.words, duration(Duration::from_secs(age)))
+                }
                 None => self.words.clone(),
             };
         }

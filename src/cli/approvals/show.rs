@@ -125,9 +125,10 @@ fn decision(one: &StoredRequest, rows: &mut Rows) {
     rows.push(("decided", format!("{verdict} by {by}{at}")));
     rows.extend(describe::note(approval).map(|note| ("note", note.to_owned())));
     let call = (&one.request.tool, &one.request.args);
-    rows.extend(sentences::coverage(Some(call), approval).map(|covered| ("covers", covered)));
     if let Approval::Approve { rule: Some(rule), .. } = approval {
         rows.push(("rule", rule.clone()));
+    } else {
+        rows.extend(sentences::coverage(Some(call), approval).map(|covered| ("covers", covered)));
     }
 }
 

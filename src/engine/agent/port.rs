@@ -140,6 +140,11 @@ pub enum Event {
     Refused {
         why: String,
     },
+    /// What [`Op::DecideAll`] decided is stored; `lost` says in a sentence which decisions did not count, and is empty if all
+    /// did.
+    DecidedAll {
+        lost: String,
+    },
     /// One line worth showing once.
     Status {
         text: String,

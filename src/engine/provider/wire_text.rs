@@ -312,13 +312,12 @@ impl WireIds {
     }
 
     /// Assigns an id to the next call of the conversation. To the provider that made it, a call goes back under its own
-    /// id, whatever the form. The models of one vendor behind a router (`vendor/model`) count as a provider: another
-    /// vendor may refuse the id.
+    /// id, whatever the form. A service may hold models of several makers, and one maker may refuse another one's ids:
+    /// only models of one family go back to each other there.
     pub fn assign(&mut self, call: &ToolCall, reply: &AssistantMessage, request: &ModelRequest) -> String {
         let own = &call.wire_id;
         let asked = format!("{}/{}", request.provider, request.model);
-        let same = reply.asked.rsplit_once('/').map(|(maker, _)| maker)
-            == asked.rsplit_once('/').map(|(maker, _)| maker);
+        let same = family(&reply.asked) == family(&asked);
         let goes_home = same && !request.provider.is_empty() && !own.is_empty();
         let usable = (goes_home || self.shape.takes(own)) && !self.taken.contains(own.as_str());
         let made = (0..).map(|round| self.shape.made(&call.id, round));
@@ -333,6 +332,13 @@ impl WireIds {
     pub fn of(&self, call: &CallId) -> Result<&str, ProviderError> {
         self.of.get(call).map(String::as_str).ok_or_else(|| no_such_call(call))
     }
+}
+
+/// Returns what models of one maker at one service share: all before the name, and the letters that it begins with.
+fn family(asked: &str) -> (&str, &str) {
+    let (before, name) = asked.rsplit_once('/').unwrap_or(("", asked));
+    let end = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
+    (before, name.get(..end).filter(|letters| !letters.is_empty()).unwrap_or(name))
 }
 
 /// The error for a tool return whose call is not in the conversation.
@@ -421,10 +427,21 @@ mod tests {
                     let request = ModelRequest { model: model.to_owned(), ..asked("kimi") };
                     WireIds::shaped(shape).assign(&call("1", id), &said_by(maker), &request)
                 };
-                let own = [("kimi/m", "m"), ("kimi/other", "m"), ("kimi/vendor/m", "vendor/other")];
+                let own = [
+                    ("kimi/m", "m"),
+                    ("kimi/kimi-k2", "kimi-latest"),
+                    ("kimi/vendor/m-1", "vendor/m-2"),
+                    ("kimi/@cf/x", "@cf/x"),
+                ];
                 assert!(own.iter().all(|(maker, model)| sent(maker, model) == id));
-                let foreign =
-                    [("other/m", "m"), ("kimi/vendor/m", "other/m"), ("kimi/vendor/m", "m"), ("", "m")];
+                let foreign = [
+                    ("other/m", "m"),
+                    ("kimi/kimi-k2", "claude-x"),
+                    ("kimi/accounts/x/models/kimi-k2", "accounts/x/models/glm-5"),
+                    ("kimi/vendor/m", "other/m"),
+                    ("kimi/vendor/m", "m"),
+                    ("", "m"),
+                ];
                 for (maker, model) in foreign {
                     assert!(shape.takes(&sent(maker, model)), "{id} {maker} {model}");
                 }

@@ -159,8 +159,11 @@ fn decide(write: &Write<'_>, verdict: &DecisionRow) -> Result<DecideOutcome, Sto
 /// The outcome for a decision that came too late: the decision that won.
 fn winner(write: &Write<'_>, row: &RequestRow) -> Result<DecideOutcome, StoreError> {
     let select = "SELECT decision, decided_by FROM approvals WHERE id = ?1";
-    let decided = write.sql.all(select, [&row.id.0], |row| decision(row, 0))?.pop().flatten();
-    Ok(match decided {
+    // One that a newer version wrote is only not told: it concerns nothing else of this transaction.
+    let decided = write
+        .sql
+        .all(select, [&row.id.0], |row| Ok::<_, StoreError>(decision(row, 0).unwrap_or_default()))?;
+    Ok(match decided.into_iter().next().flatten() {
         Some((approval, by)) => DecideOutcome::AlreadyDecided { approval, by },
         None => DecideOutcome::NotOpen { state: row.state },
     })

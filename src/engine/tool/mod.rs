@@ -500,11 +500,12 @@ impl Toolset {
         self.0.get(name)
     }
 
-    /// Returns the descriptions, in the order of names.
+    /// Returns the descriptions by their names.
     pub fn specs_by_name(&self) -> BTreeMap<ToolName, ToolSpec> {
         self.specs().map(|spec| (spec.name.clone(), spec.clone())).collect()
     }
 
+    /// Returns the descriptions, in the order of names.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.0.values().map(|tool| tool.spec())
     }

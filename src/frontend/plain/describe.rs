@@ -296,7 +296,8 @@ pub(super) fn servers(servers: &ServerList) -> String {
 }
 
 fn server(one: &ServerLine) -> String {
-    let tools: Vec<String> = one.tools.iter().map(|tool| code(&sanitize_line(&tool.own_name))).collect();
+    let offered = one.tools.iter().filter(|tool| one.is_on && tool.is_on);
+    let tools: Vec<String> = offered.map(|tool| code(&sanitize_line(&tool.own_name))).collect();
     let tools = (!tools.is_empty()).then(|| tools.join(", "));
     let mut text = format!("- {}: {}", code(&one.name), sanitize_line(&one.state));
     for fact in tools.iter().chain(&one.facts) {

@@ -85,6 +85,12 @@ impl Plain {
                 }
             }
             Event::Status { text } => self.page.line(&text),
+            Event::DecidedAll { lost } => {
+                self.answered();
+                if !lost.is_empty() {
+                    self.page.line(&lost);
+                }
+            }
             Event::TurnEnded { end } => self.turn_ended(&end),
         }
     }

@@ -122,13 +122,13 @@ impl ClientHandler {
         (one_line_summary(row.title.as_deref().unwrap_or("untitled"), TITLE), holder)
     }
 
-    /// Reports decisions that did not count, and that the inbox shows them as they are.
+    /// Reports decisions that did not count. The list of the front end is to be read again in any case.
     pub(super) async fn tell_losses(&self, outcomes: &[DecideOutcome]) {
-        let losses = DecideOutcome::losses(outcomes);
-        if !losses.is_empty() {
-            self.say(Notice::warning("approvals", losses)).await;
-            self.elsewhere().await;
+        let lost = DecideOutcome::losses(outcomes);
+        if !lost.is_empty() {
+            self.say(Notice::warning("approvals", lost)).await;
         }
+        self.elsewhere().await;
     }
 
     /// Resumes a session without an owner in the background.

@@ -1,8 +1,10 @@
 //! The model's thinking: its tail while live, one line when done, all of it on demand.
 
+use std::time::Duration;
+
 use super::flow::{Flow, WrapMode};
 use super::{Fold, RenderContext};
-use crate::stdx::moment::whole_seconds;
+use crate::stdx::moment::{duration, whole_seconds};
 use crate::tui::line::Line;
 use crate::tui::theme::Role;
 
@@ -89,7 +91,8 @@ impl Thinking {
             ),
             ThinkingState::Done { took_ms } => {
                 let mark = if shown == 0 { context.glyphs.folded } else { context.glyphs.open };
-                let time = took_ms.map_or(String::new(), |took| format!(" {}", whole_seconds(took)));
+                let time = took_ms
+                    .map_or(String::new(), |took| format!(" {}", duration(Duration::from_millis(took))));
                 (mark, format!("thought{time}"))
             }
         };

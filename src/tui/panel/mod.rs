@@ -145,6 +145,11 @@ pub trait PanelState {
     /// Shows a message of the owner, if the panel hides the transcript that has it.
     fn observe_notice(&mut self, _text: &str) {}
 
+    /// Shows that decisions which were sent did not count.
+    fn decisions_lost(&mut self, text: &str) {
+        self.observe_notice(text);
+    }
+
     /// Returns the moves of one step of the wheel; `step` goes to another row, `line` moves by a line.
     fn wheel(&self, step: Nav, _line: Nav) -> Vec<Nav> {
         vec![step]

@@ -82,11 +82,13 @@ pub fn take(model: &mut Model, event: Event) {
         }
         Event::Compacting { messages } => note(model, &sentences::compacting(messages)),
         Event::Compacted { compacted } => compacted_now(model, &compacted),
-        Event::Status { text } => {
+        Event::Status { text } => note(model, &text),
+        Event::DecidedAll { lost } if lost.is_empty() => {}
+        Event::DecidedAll { lost } => {
             if let Some(panel) = &mut model.panel {
-                panel.state_mut().observe_notice(&text);
+                panel.state_mut().decisions_lost(&lost);
             }
-            note(model, &text);
+            note(model, &lost);
         }
         Event::TurnEnded { end } => turn_ended(model, end),
     }

@@ -1,6 +1,7 @@
 //! The lists of the plain front end: the inbox, numbered, with one of it as a question; models and tool servers. The mode
 //! in words.
 
+use co::agent::port::Event;
 use co::approval::{Approval, AutoApprove};
 use co::config::Mode;
 use co::frontend::plain::{Input, Plain, Setup, Source};
@@ -23,8 +24,11 @@ struct InboxFixture {
 
 impl InboxFixture {
     fn open() -> Self {
-        let setup =
-            Setup { source: Source::Terminal, echoes: true, shows_thoughts: false, has_editor: false };
+        Self::open_with(Source::Terminal)
+    }
+
+    fn open_with(source: Source) -> Self {
+        let setup = Setup { source, echoes: true, shows_thoughts: false, has_editor: false };
         let mut front =
             Self { plain: Plain::new(setup), now_ms: 1_000, text: String::new(), asks: Vec::new() };
         front.tell(ServerMessage::Header(header()));
@@ -261,4 +265,25 @@ fn models_and_tool_servers_are_listed() {
         assert!(front.text.contains(expected), "{expected:?} in {}", front.text);
     }
     assert!(!front.text.contains("known"), "{}", front.text);
+}
+
+/// The decision on a request of another session is answered by an event while a turn runs.
+#[test]
+fn an_answered_round_ends_the_wait_for_it() {
+    for lost in ["", "This request has expired and can no longer be decided."] {
+        let mut front = InboxFixture::open_with(Source::Pipe);
+        front.say("/inbox");
+        front.answer(1, QueryAnswer::Inbox { lines: lines() });
+        front.say("/decide 3");
+        front.answer(2, QueryAnswer::Request { request: Ok(stored(&lines()[2], whole(3))) });
+        front.wait();
+        front.asks.clear();
+        front.say("4");
+        assert!(matches!(front.asks[..], [ClientRequest::DecideAll { .. }]), "{:?}", front.asks);
+        assert!(!front.plain.listens());
+        front.said();
+        let answered = Update::Event(Event::DecidedAll { lost: lost.to_owned() });
+        front.input(Input::Update(Box::new(answered)));
+        assert!(front.plain.listens() && front.said().contains(lost));
+    }
 }

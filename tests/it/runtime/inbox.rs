@@ -100,6 +100,33 @@ fn requests_of_two_sessions_are_decided_from_one() {
     });
 }
 
+/// Postponing what is postponed changes nothing and is answered all the same, between turns and while one runs.
+#[test]
+fn every_round_of_decisions_is_answered() {
+    let script = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\nreply\n  text Half\n  hang";
+    let (co, service) = with(script);
+    run(&service, async {
+        let mut client = open(&co, SessionTarget::New);
+        let waiting = client.postponed("write a").await;
+        client.close().await;
+        let mut client = open(&co, SessionTarget::New);
+        client.elsewhere(1).await;
+        client.all(&[&waiting], Approval::Later).await;
+        client.elsewhere(1).await;
+        client.line("hello").await;
+        client
+            .until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
+            .await;
+        client.all(&[&waiting], Approval::Later).await;
+        let lost = client.until("the answer", |update| match update {
+            Update::Event(Event::DecidedAll { lost }) => Some(lost.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        });
+        assert_eq!(lost.await, "");
+        client.close().await;
+    });
+}
+
 /// While nothing runs, and while a turn does.
 #[test]
 fn what_another_process_decides_is_told_at_once() {

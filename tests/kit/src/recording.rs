@@ -146,6 +146,7 @@ impl RecordingFrontend {
             | Event::CapAnswered { .. }
             | Event::Compacting { .. }
             | Event::Compacted { .. }
+            | Event::DecidedAll { .. }
             | Event::Status { .. }
             | Event::TurnEnded { .. } => None,
         };

@@ -717,8 +717,8 @@ impl<'a> Driver<'a> {
             return Ok(None);
         }
         match op {
-            Op::Decide { request, approval } => self.decide(vec![request], approval).await,
-            Op::DecideAll { requests, approval } => self.decide(requests, approval).await,
+            Op::Decide { request, approval } => self.decide(request, approval).await,
+            Op::DecideAll { requests, approval } => self.decide_all(requests, approval).await,
             Op::Steer { parts } => self.feed(Input::Steer { parts }).await,
             Op::TakeBack { parts } => self.feed(Input::TakeBack { parts }).await,
             Op::Revoke { request } => self.feed(Input::Revoked { request }).await,

@@ -14,7 +14,7 @@ use super::{Endpoint, Route};
 use crate::provider::classify::{classify_reply, classify_value};
 use crate::provider::decoder::{malformed, web_page};
 use crate::provider::{ErrorClass, ProviderError, RetryHeaders};
-use crate::stdx::moment::wait;
+use crate::stdx::moment::duration;
 
 /// The longest answer that is read, in bytes: ten times the longest known list.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
@@ -38,7 +38,7 @@ pub async fn get_json(
         Ok(answered) => answered,
         Err(_) => {
             // Part of a shared time limit may be spent already: report the time that this request had.
-            Err(ProviderError::new(ErrorClass::Idle, format!("no answer within {}", wait(patience))))
+            Err(ProviderError::new(ErrorClass::Idle, format!("no answer within {}", duration(patience))))
         }
     };
     answered.map_err(|error| route.destination.secrets.hide_in_error(error))
@@ -137,7 +137,7 @@ mod tests {
         let address = silent.local_addr().unwrap();
         let place = endpoint(format!("http://{address}"));
         let error = get_json(&place, "/x", &[], Duration::from_micros(49_995)).await.unwrap_err();
-        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Idle, "no answer within 1s"));
+        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Idle, "no answer within 49ms"));
         drop(silent);
         let refused = get_json(&place, "/x", &[], LONG).await.unwrap_err();
         assert_eq!(refused.class, ErrorClass::Network);

@@ -110,6 +110,11 @@ impl PanelState for Inbox {
         self.advise(text.lines().next().unwrap_or_default());
     }
 
+    fn decisions_lost(&mut self, text: &str) {
+        self.deciding.clear();
+        self.observe_notice(text);
+    }
+
     fn resized(&mut self) {
         self.details.unsee_partly();
     }

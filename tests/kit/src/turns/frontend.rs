@@ -207,6 +207,7 @@ fn line(event: &Event) -> Option<String> {
             Summary::None { why: None } => format!("compacted {}", compacted.messages),
         },
         Event::Status { text } => format!("status {text}"),
+        Event::DecidedAll { lost } => format!("decided-all {lost}"),
         Event::TurnEnded { end } => format!("end {}", ending(end)),
     })
 }

@@ -22,8 +22,23 @@ impl Driver<'_> {
         self.feed(Input::Defer).await
     }
 
-    /// Writes decisions made at this front end to the store, like any decision: the first answer wins.
+    /// Writes a decision made at this front end to the store, like any decision: the first answer wins.
     pub(super) async fn decide(
+        &mut self,
+        request: RequestId,
+        approval: Approval,
+    ) -> Result<Option<TurnEnd>, StoreError> {
+        let decision = (request, approval, self.env.decider.clone());
+        let (outcomes, records) = self.session.decide(&[decision]).await?;
+        let lost = DecideOutcome::losses(&outcomes);
+        if !lost.is_empty() {
+            self.show(Event::Status { text: lost }).await;
+        }
+        self.apply_decisions(records).await
+    }
+
+    /// The same for requests of any session.
+    pub(super) async fn decide_all(
         &mut self,
         requests: Vec<RequestId>,
         approval: Approval,
@@ -31,10 +46,7 @@ impl Driver<'_> {
         let decision = |request| (request, approval.clone(), self.env.decider.clone());
         let decisions: Vec<_> = requests.into_iter().map(decision).collect();
         let (outcomes, records) = self.session.decide(&decisions).await?;
-        let losses = DecideOutcome::losses(&outcomes);
-        if !losses.is_empty() {
-            self.show(Event::Status { text: losses }).await;
-        }
+        self.show(Event::DecidedAll { lost: DecideOutcome::losses(&outcomes) }).await;
         self.apply_decisions(records).await
     }
 
