@@ -159,7 +159,7 @@ fn decide(write: &Write<'_>, verdict: &DecisionRow) -> Result<DecideOutcome, Sto
 /// The outcome for a decision that came too late: the decision that won.
 fn winner(write: &Write<'_>, row: &RequestRow) -> Result<DecideOutcome, StoreError> {
     let select = "SELECT decision, decided_by FROM approvals WHERE id = ?1";
-    // One that a newer version wrote is only not told: it concerns nothing else of this transaction.
+    // A winning decision that cannot be read, as one of a newer version, must not undo the other decisions of the round.
     let decided = write
         .sql
         .all(select, [&row.id.0], |row| Ok::<_, StoreError>(decision(row, 0).unwrap_or_default()))?;

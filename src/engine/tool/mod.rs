@@ -41,7 +41,7 @@ pub const TODO: &str = "todo";
 /// The name of the tool that finds memories: the source of those that are added to a prompt.
 pub const RECALL_MEMORY: &str = "recall_memory";
 
-/// What an argument is that is written or run as it stands.
+/// The kind of an argument whose text is written or run unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextKind {
     /// The whole content of the file at the argument `path`.
@@ -54,7 +54,7 @@ pub enum TextKind {
     Patch,
 }
 
-/// The arguments of a tool that are such texts, from top to bottom.
+/// The arguments of a tool with such texts, from top to bottom.
 pub type TextArgs = &'static [(&'static str, TextKind)];
 
 /// A tool that the model may call.
