@@ -1,6 +1,6 @@
-//! Runs the real binary, shut in a folder of its own, and compares all it says: output, errors, exit code.
+//! Runs the real binary, shut in a folder of its own, and compares all that it prints: output, errors, exit code.
 //!
-//! What differs from run to run (ids, paths, ports, process ids) is replaced by names before it is compared.
+//! Texts that differ from run to run (ids, paths, ports, process ids) are replaced by names before they are compared.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Co {
     env: Vec<(String, String)>,
 }
 
-/// What a run said.
+/// The output of a run.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub struct RunOutput {

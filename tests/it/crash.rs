@@ -67,7 +67,7 @@ const UNREADABLE: &str = "unreadable";
 const DANGLING: &str = "dangling";
 const ORPHANED: &str = "orphaned";
 
-/// What is killed.
+/// The processes that are killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KillTarget {
     /// A headless turn whose commands a rule allows.

@@ -1,4 +1,4 @@
-//! Servers of the tests' own making, on loopback: what each connection is told is said byte by byte.
+//! Servers of the tests' own making, on loopback: what each connection is sent is given byte by byte.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -210,7 +210,7 @@ pub fn provider<W: WireCodec>(codec: W, base_url: &str, network: Network, idle: 
     HttpProvider::new(codec, &endpoint, clock).unwrap()
 }
 
-/// What a request brings: its text, or how it failed.
+/// The outcome of a request: its text, or how it failed.
 pub async fn ask(provider: &dyn Provider) -> Result<String, ProviderError> {
     let request = ModelRequest::new("m", vec![Message::user("hi")]);
     let mut stream = provider.stream(request, CancellationToken::new());

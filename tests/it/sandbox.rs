@@ -363,7 +363,7 @@ fn a_push_leaves_the_sandbox_with_a_person_only() {
     }
 }
 
-/// What makes docker unusable, with what a command then says.
+/// Faults that make docker unusable, with the message of a command then.
 #[rustfmt::skip]
 const UNUSABLE: &[(&str, &str, &str)] = &[
     ("DOCKER_HOST", "unix:///nonexistent/docker.sock", "the Docker daemon does not answer; start it"),
@@ -472,7 +472,7 @@ impl Drop for MountGuard {
     }
 }
 
-/// Checks that a sandboxed `ls` lists a folder that stands in the place of the workspace.
+/// Checks that a sandboxed `ls` lists a folder that has the name of the workspace.
 fn lists_a_workspace<T>(backend: &str, put: impl FnOnce(&Path, &Path) -> T) {
     let call = json!({ "command": "ls" });
     let service = Service::new(&format!("reply\n  call shell {call}\nreply\n  text Done.\n"));
@@ -561,7 +561,7 @@ fn a_command_makes_no_repository_beside_another_one() {
     }
 }
 
-/// What was made to be mounted over is removed after the container, which Docker may remove slowly.
+/// Folders that were made to be mounted over are removed after the container, which Docker may remove slowly.
 #[test]
 fn a_process_does_not_end_before_its_containers_are_removed() {
     if !runs("a docker that is slow to remove") || !backends().contains(&"docker") {

@@ -23,7 +23,7 @@ fn fixture() -> Fixture {
 
 #[test]
 fn a_yes_may_change_arguments_and_say_a_word() {
-    // What is typed behind the id; what is written down; what is said.
+    // The input after the id, the record, the output.
     let cases = [
         (&[][..], None, "approved [REQUEST]: write a.txt"),
         (&["--set", "path=a.txt"][..], None, "approved [REQUEST]: write a.txt"),
@@ -44,7 +44,7 @@ fn a_yes_may_change_arguments_and_say_a_word() {
         line.extend(args);
         let ran = fixture.co.run(&line);
         assert_eq!((ran.code, ran.out), (Some(0), format!("{said}\n")));
-        // What is approved is told with it: the arguments or, of a changed call, its plan.
+        // The answer shows what is approved: the arguments or, of a changed call, its plan.
         let told = if instead.is_some() { "change of " } else { "  path: a.txt\n  content: one\n" };
         assert!(ran.err.starts_with(told) && ran.err.ends_with(GO_ON), "{}", ran.err);
         let (approval, by) = fixture.request(A).decision.unwrap();

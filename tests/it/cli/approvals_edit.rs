@@ -107,7 +107,7 @@ fn what_is_high_is_named_and_what_runs_is_shown() {
     let shown = fixture.co.run(&["approvals", "edit", "bbbb0000"]);
     assert!(shown.code == Some(0) && shown.err.contains("1 + three"), "{}", shown.err);
     assert_eq!(fixture.instead(HIGH), Some(json!({"path": "b.txt", "content": "three"})));
-    // What nobody saw whole is not approved, and the text is kept.
+    // A text that was not seen whole is not approved, and it is kept.
     let script = "printf '{\"path\": \"b\", \"content\": \"%s\"}' \"$(seq -s '\\n' 30)\" > \"$1\"";
     let (fixture, home) = self::fixture(script);
     fixture.asked("send it", &[risky(Risk::High, write(HIGH, "b.txt", "two"))]);

@@ -1,4 +1,4 @@
-//! What the tests of `co approvals` share: a folder whose store holds requests that no model asked for.
+//! Parts that the tests of `co approvals` share: a folder whose store holds requests that no model asked for.
 
 use co::approval::{Approval, Decider, Request, RequestId};
 use co::history::{Durability, Record, SessionId};
@@ -62,7 +62,7 @@ impl Fixture {
         self.runtime.block_on(self.store.find_request(id)).unwrap()
     }
 
-    /// What was approved in place of what was asked.
+    /// The arguments approved in place of those asked for.
     pub fn instead(&self, id: &str) -> Option<Value> {
         match self.request(id).decision.unwrap().0 {
             Approval::Approve { instead, .. } => instead.map(|(_, args)| args),

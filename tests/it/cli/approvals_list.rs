@@ -206,7 +206,7 @@ fn ten_thousand_wait_and_a_megabyte_is_shown() {
         (Some(0), "approved with changes [REQUEST]: write 50000 lines to b.txt (new file)\n")
     );
     assert_eq!(fixture.instead(A).unwrap()["content"], large);
-    // What a person cannot type is told as such.
+    // A name that a user cannot type is marked as such.
     let id = "f".repeat(100_000);
     assert_eq!(fixture.co.run(&["approvals", "show", &id]).code, Some(1));
 }

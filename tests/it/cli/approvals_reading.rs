@@ -1,4 +1,4 @@
-//! What `co approvals yes` shows before it approves, and what it approves unread.
+//! The text that `co approvals yes` shows before it approves, and the one it approves unread.
 
 use co::approval::{Request, Taint};
 use co::message::Source;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::http_kit::{HttpAnswer, HttpServer};
 use crate::co::Co;
 
-/// What a model does with a case.
+/// The reply of a model to a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplyMode {
     Right,
@@ -59,7 +59,7 @@ impl ScriptedModel {
     }
 }
 
-/// The prompt as it stands in JSON, without the quotation marks.
+/// The prompt as JSON has it, without the quotation marks.
 fn quoted(text: &str) -> &str {
     text.split(['"', '\\', '\n']).max_by_key(|part| part.len()).unwrap()
 }

@@ -47,7 +47,7 @@ fn states(co: &Co) -> String {
     listed.as_array().unwrap().iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
-/// What `co audit` lists, without when and who.
+/// The list of `co audit`, without times and deciders.
 pub fn told_by_audit(co: &Co) -> String {
     let listed = co.run(&["audit"]).out;
     let told = |line: &str| {
@@ -181,7 +181,7 @@ fn a_turn_passes_by_its_hooks() {
     service.is_content();
 }
 
-/// What was never recorded cannot be continued, so nothing is advised.
+/// A turn that was never recorded cannot be continued, so nothing is advised.
 #[test]
 fn a_signal_before_the_turn_says_that_nothing_was_sent() {
     let service = Service::new("reply\n  text ok");
@@ -218,7 +218,7 @@ fn a_refused_prompt_reaches_no_model() {
 const WRITES: &str =
     "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"}\nreply\n  text Done.";
 
-/// What a hook does to a write, and how the turn goes: its code, its last words, what is there afterwards.
+/// The effect of a hook on a write and on its turn: its exit code, its last words, the file afterwards.
 #[test]
 fn hooks_decide_calls() {
     let rewrite =
@@ -248,7 +248,7 @@ fn hooks_decide_calls() {
     }
 }
 
-/// What cannot be run is told, and what it should have looked at asks.
+/// A hook that cannot be run is reported, and the call that it should have checked asks.
 #[test]
 fn hooks_that_do_not_run_are_told_and_calls_ask() {
     let reads = "reply\n  call list_dir {}\nreply\n  text Done.";

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// What is answered.
+/// The answer to a request.
 pub struct HttpAnswer {
     status: u16,
     body: Vec<u8>,

@@ -52,7 +52,7 @@ fn turn(faults: &[&str], more: &str, calls: &[(&str, Value)]) -> (Co, RunOutput,
 
 pub const NEVER: &str = "approval = \"never\"";
 
-/// What the calls of a turn returned, each with its status.
+/// The results of the calls of a turn, each with its status.
 fn returns(told: &Value) -> Vec<String> {
     let text = |one: &Value| {
         format!("{}: {}", one["status"].as_str().unwrap_or("?"), one["output"].as_str().unwrap_or_default())
@@ -110,7 +110,7 @@ fn a_call_waits_for_its_yes_and_runs_once() {
     assert!(co.run(&["audit"]).out.contains("s_note"));
 }
 
-/// What a server says of its tools lowers nothing; what its entry says does, but for HIGH.
+/// A server's description of its tools lowers no risk; the user's entry does, but for HIGH.
 #[test]
 fn hints_and_settings_decide_what_asks() {
     let text = json!({ "text": "x" });
@@ -171,7 +171,7 @@ fn what_a_resource_says_taints_a_call() {
     assert!(shown.contains("is text from tool server s"), "{shown}");
 }
 
-/// What a project's server runs is what was shown: no variable leads elsewhere, and a script that changes under a running
+/// A project's server runs what was shown: no variable leads elsewhere, and a script that changes under a running
 /// session is not started again.
 #[test]
 fn a_projects_server_runs_only_what_was_agreed_to() {
@@ -528,7 +528,7 @@ fn a_tool_that_changes_while_its_call_waits_asks_again() {
     assert_eq!(co.read("notes.txt").as_deref(), Some("x\n"));
 }
 
-/// What is known of a server's tools serves while the server is gone: its requests can be changed, and rules be explained.
+/// The last list of a server's tools serves while the server is gone: its requests can be changed, and rules be explained.
 #[test]
 fn requests_can_be_changed_while_the_server_is_gone() {
     let note = json!({ "text": "buy milk", "file": "notes.txt" });

@@ -1,4 +1,4 @@
-//! What goes wrong outside of a turn: settings, data folders, flags, sessions of others. Each ends with words that say
+//! Errors outside of a turn: settings, data folders, flags, sessions of others. Each ends with words that say
 //! what to do.
 
 use crate::co::{Co, Service, Wire};
@@ -107,7 +107,7 @@ fn a_session_has_one_owner() {
     let co = Co::new().with(&service, Wire::Anthropic);
     co.run(&["-p", "hi"]).check(0, "One.\n", "");
     let mut first = co.start(&["-v", "-c", "-p", "go on"]);
-    // What it thinks comes as it is thought; the answer into a pipe only as a whole.
+    // Reasoning is printed as it arrives; the answer into a pipe only as a whole.
     let mut word = [0; 2];
     std::io::Read::read_exact(first.stderr.as_mut().unwrap(), &mut word).unwrap();
     let ran = co.run(&["-c", "-p", "me too"]);

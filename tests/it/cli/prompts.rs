@@ -28,7 +28,7 @@ fn shown(co: &Co) -> (RunOutput, Value) {
     (ran, json)
 }
 
-/// The names of the parts, and where they stand.
+/// The names of the parts, and their positions.
 fn parts(shown: &Value) -> Vec<String> {
     let parts = shown["parts"].as_array().unwrap().iter();
     parts
@@ -281,7 +281,7 @@ fn a_projects_texts_count_as_they_were_trusted() {
     assert!(ran.err.contains("AGENTS.md: it is a link that leads out of the folder"), "{ran:?}");
 }
 
-/// Instructions of a folder are told once a call is in it, once, and only in a trusted folder.
+/// Instructions of a folder are sent once a call is in it, once, and only in a trusted folder.
 #[test]
 fn instructions_of_a_folder_are_told_when_a_call_enters_it() {
     let script = "reply\n  call read_file {\"path\":\"sub/a.txt\"}\nreply\n  call read_file {\"path\":\"sub/b.txt\"}\n\

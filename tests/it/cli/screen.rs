@@ -1,6 +1,6 @@
 //! The real binary in a real terminal: it draws, answers, and leaves the terminal as it found it.
 //!
-//! What comes out of the terminal is read by an emulator; each wait is for words on its screen.
+//! The output of the terminal is read by an emulator; each wait is for words on its screen.
 
 use std::io::{Read as _, Write as _};
 use std::sync::mpsc::{Receiver, channel};

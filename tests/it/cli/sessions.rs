@@ -61,7 +61,7 @@ fn a_session_becomes_a_document() {
     }
 }
 
-/// What was exported comes back as it was; what cannot be imported says why, and stores nothing.
+/// An export is imported as it was; a file that cannot be imported says why, and stores nothing.
 #[test]
 fn a_conversation_is_imported() {
     let (co, _service) = with_sessions();

@@ -282,7 +282,7 @@ fn a_page_of_traces_holds_hostile_text_as_text() {
     assert!(page.contains("default-src 'none'"));
 }
 
-/// What a collector was sent.
+/// The requests that a collector received.
 #[derive(Default)]
 struct CollectorLog {
     traces: Vec<ExportTraceServiceRequest>,

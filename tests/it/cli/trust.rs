@@ -95,7 +95,7 @@ fn what_cannot_be_trusted_is_said() {
     assert!(ran.err.starts_with("co: error: other users can write to [HOME]/work/shared"), "{ran:?}");
 }
 
-/// What a pull brings after a folder was trusted does not count until it was looked at.
+/// Files that a pull brings after a folder was trusted do not count until they were looked at.
 #[test]
 fn trust_is_in_what_the_folder_said() {
     let rule = "[[rule]]\neffect = \"allow\"\ntool = \"write_file\"\nargs.path = { inside = \".\" }\n";
@@ -211,7 +211,7 @@ fn rules_are_checked_where_a_pipe_stands_in_their_place() {
     assert!(ran.out.contains("it is not a file"), "{ran:?}");
 }
 
-/// What the person cannot be shown they cannot trust: another text of that kind would pass for it.
+/// A text that the user cannot be shown cannot be trusted: another text of that kind would pass for it.
 #[test]
 fn a_file_that_cannot_be_shown_is_not_trusted() {
     let rule = "[[rule]]\nid = 'all'\neffect = 'allow'\ntool = 'shell'\n";
@@ -245,7 +245,7 @@ fn files_of_a_folder_are_read_within_bounds() {
             assert_eq!(ran.code, Some(0), "{make} {name}: {}", ran.err);
             let told = format!(".co/{name}");
             assert!(name != "config.toml" || ran.err.contains(&told), "{make}: {ran:?}");
-            // A folder with such a file is not trusted; one with a mistake in a text is, and the mistake is told.
+            // A folder with such a file is not trusted; one with a mistake in a text is, and the mistake is reported.
             let ran = co.run(&["trust", "--yes"]);
             assert_eq!(ran.code != Some(0), !make.starts_with("head"), "{make} {name}: {}", ran.err);
             assert!(ran.code == Some(0) || ran.err.contains(&told), "{make} {name}: {}", ran.err);
@@ -259,7 +259,7 @@ fn files_of_a_folder_are_read_within_bounds() {
     assert!(ran.err.contains("`no_such_setting` is not a setting"), "{ran:?}");
 }
 
-/// What does not count is told once, and again when it is something else.
+/// A file that does not count is reported once, and again when it has changed.
 #[test]
 fn a_folder_is_spoken_of_once() {
     let service = Service::new("reply\n  text 1\nreply\n  text 2\nreply\n  text 3\nreply\n  text 4");

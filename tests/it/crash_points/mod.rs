@@ -6,8 +6,8 @@
 //! - the process was alive when it was killed,
 //! - the records before the kill are the first of those after it,
 //! - no call starts twice or is answered twice,
-//! - exactly the calls that had started and not ended are told as "outcome unknown", once, to model and person,
-//! - nothing of the killed process lives on; what escaped is named to the person and ended,
+//! - exactly the calls that had started and not ended are reported as "outcome unknown", once, to model and user,
+//! - nothing of the killed process lives on; escaped processes are named to the user and ended,
 //! - the model service found nothing wrong with any request.
 
 mod points;

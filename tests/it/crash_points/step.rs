@@ -1,4 +1,4 @@
-//! What a point is made of.
+//! The parts of a point.
 
 /// A named moment at which the program is killed, and what follows.
 #[derive(Clone, Copy)]
@@ -6,7 +6,7 @@ pub struct Point {
     pub name: &'static str,
     /// Files of the workspace: name and text.
     pub files: &'static [(&'static str, &'static str)],
-    /// What the model says, a block a request.
+    /// The model's replies, a block a request.
     pub replies: &'static [&'static str],
     pub steps: &'static [Step],
 }
@@ -61,7 +61,7 @@ impl Step {
     }
 }
 
-/// What must hold at once.
+/// Assertions that must hold at once.
 #[derive(Debug, Clone, Copy)]
 pub enum Expectation {
     /// The last run said this, on either output.
@@ -74,7 +74,7 @@ pub enum Expectation {
     Absent(&'static str),
     /// So many requests wait in the session in focus.
     Waiting(usize),
-    /// The model was told this in its latest request.
+    /// The model's latest request contained this.
     Told(&'static str),
 }
 

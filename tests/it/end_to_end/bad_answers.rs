@@ -117,7 +117,7 @@ fn answers() -> Vec<Answer> {
             a,
             vec![body(200, SSE, anthropic(&format!("{BLOCK}{HELLO}")))],
             3,
-            // What is no whole reply never comes out of a pipe.
+            // An incomplete reply is never written to a pipe.
             "",
             &["co: error: "],
         ),

@@ -38,7 +38,7 @@ fn may_mount() -> bool {
         .is_ok_and(|output| output.status.success())
 }
 
-/// What is stored can be listed where it cannot be written.
+/// Stored requests can be listed where the folder cannot be written.
 #[test]
 fn a_read_only_data_folder_is_listed() {
     if !may_mount() {
@@ -122,7 +122,7 @@ fn a_damaged_database_is_refused_and_kept() {
     assert!(ran.out.ends_with("verdict   no problems\n"), "{ran:?}");
 }
 
-/// What cannot be stored goes back to the composer, and the screen stays; what can be stored is sent as ever.
+/// A prompt that cannot be stored goes back to the composer, and the screen stays; the next one that can be is sent.
 #[test]
 fn a_screen_outlives_a_store_that_refuses() {
     let co = Co::new().env("CO_PROVIDER", "offline");
@@ -215,7 +215,7 @@ fn a_workspace_that_goes_away_is_told() {
     assert!(screen.screen().contains("saved"), "{}", screen.screen());
 }
 
-/// A disk that gets full in mid-write: the model is told, the files are as they were, and nothing else stays.
+/// A disk that gets full during a write: the model gets an error, the files are as they were, and nothing else stays.
 #[test]
 fn a_workspace_that_gets_full_keeps_its_files() {
     if !may_mount() {

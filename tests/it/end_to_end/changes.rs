@@ -1,6 +1,6 @@
 //! One session, five wires: the model is changed in mid-session from each wire to the next, and back again. The request
-//! checker finds nothing wrong with any request, what only the service understands goes back to its own model and to
-//! nobody else, and all that was said and done stays.
+//! checker finds no fault in any request, a service's opaque data goes back to its own model only, and the whole
+//! conversation stays.
 
 use super::kit::{each, on_terminal, run, say, sent_lines};
 use crate::co::{Co, Service};

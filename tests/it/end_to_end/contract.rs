@@ -20,8 +20,8 @@ use crate::tui::terminal::Terminal;
 const SEEN: Duration = Duration::from_secs(1);
 const DONE: Duration = Duration::from_secs(2);
 
-/// What runs when it is told to stop: the model's replies, what is on the screen then, the word for its end, and what
-/// the store holds of it, as a model is told when the session goes on.
+/// Work that is stopped: the model's replies, the text on the screen at that time, the word for its end, and its record
+/// in the store, as a model reads it when the session goes on.
 #[derive(Debug)]
 struct Moment {
     name: &'static str,
@@ -34,7 +34,7 @@ struct Moment {
 }
 
 const STOPPED: &str = "· stopped";
-/// What waits for a decision goes on waiting; nothing runs, so nothing is interrupted.
+/// An open request stays open; nothing runs, so nothing is interrupted.
 const WAITS: &str = "waiting for your decision";
 const HAS_KEYS: &str = "· card ─";
 const NOTED: &str = "user [note from co: interrupted]";
@@ -255,7 +255,7 @@ fn signals_end_it_wherever_it_is() {
     });
 }
 
-/// Words that can be told apart, and counted.
+/// Words that all differ, and can be counted.
 fn numbered(from: usize, to: usize) -> String {
     (from..to).map(|number| format!("w{number:03} ")).collect()
 }

@@ -94,7 +94,7 @@ fn parallel_calls(first: &mut Terminal, co: &Co, service: &Service) {
     assert_eq!(text, expected);
 }
 
-/// The cursor stands on the call that was planned first; the list is in call order.
+/// The cursor is on the call that was planned first; the list is in call order.
 fn to_card(first: &mut Terminal, text: &str) {
     if !first.screen().contains(text) {
         press_until(first, "<up>", text);

@@ -1,4 +1,4 @@
-//! What a person changed in a card is what runs, and what the model is told: an edited field, a hunk left out.
+//! A change that a user makes in a card is what runs, and the model sees it: an edited field, a hunk left out.
 
 use super::kit::{on_terminal, press_until, sent_lines};
 use crate::co::{Co, Service, Wire};

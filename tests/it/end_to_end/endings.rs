@@ -14,7 +14,7 @@ use super::terminal_state::{Tty, is_harmless, is_restored};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::{PATIENCE, Terminal};
 
-/// A program that is told to end is gone by then; it gives itself 0.8 s, the rest is for slow machines.
+/// Time after which a program that was asked to end is gone; it gives itself 0.8 s, the rest is for slow machines.
 const SOON: Duration = Duration::from_secs(2);
 
 #[test]
@@ -64,7 +64,7 @@ fn a_large_paste_is_one_thing() {
     is_harmless("the terminal", &screen.raw());
 }
 
-/// Keys that leave, each with what stands in the composer before.
+/// Keys that leave, each with the text of the composer before.
 const LEAVING: &[(&str, &str)] =
     &[("", "<c-d>"), ("", "<c-c><c-c>"), ("a draft", "<c-c><c-c>"), ("", "/quit<ret>"), ("", "exit<ret>")];
 
@@ -143,7 +143,7 @@ fn pid_of(pid: u32) -> Pid {
     Pid::from_raw(i32::try_from(pid).unwrap()).unwrap()
 }
 
-/// How the program is told to end while a command of the model and one of the person run.
+/// How the program is asked to end while a command of the model and one of the user run.
 #[derive(Debug, Clone, Copy)]
 enum EndRequest {
     Signal(Signal),
@@ -246,7 +246,7 @@ fn a_closed_window_ends_it() {
 
 #[test]
 fn a_window_closed_at_first_sight_ends_it() {
-    // The background was asked for and not told, and a key may be on its way.
+    // The background color was asked for and not sent, and a key may be on its way.
     let keys: Vec<&[u8]> = [b"".as_slice(), b"a", b"\x04"].repeat(4);
     each(&keys, 4, |keys| {
         let co = Co::new();

@@ -18,7 +18,7 @@ reply
   text All five are settled.
 "#;
 
-/// What became of the screen that asked.
+/// The end of the screen that asked.
 #[derive(Debug, Clone, Copy)]
 enum Screen {
     StaysOpen,
@@ -47,7 +47,7 @@ fn five(screen: Screen) {
     let edit = ["approvals", "yes", of("four.txt"), "--set", "content=4", "--note", "digits are shorter"];
     said(&run(&co, &edit));
     if let Screen::StaysOpen = screen {
-        // What is decided runs; what waits holds the turn.
+        // A decided call runs; an open one holds the turn.
         terminal.wait_until("four are settled", |_| co.read("four.txt").is_some());
         assert_eq!(co.read("ran.txt"), None);
     }

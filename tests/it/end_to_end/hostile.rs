@@ -12,7 +12,7 @@ use crate::co::{Co, Service, Wire};
 /// Sets the title and the clipboard, clears the screen, asks the terminal, reorders and hides.
 const EVIL: &str = "\u{1b}]0;title\u{7}\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{1b}Pq\u{1b}\\\u{9b}31m\u{202e}back\u{202c}\u{200b}\u{feff}\u{8}\u{34f}\u{180b}\u{180f}\u{2066}\u{2028}\u{90}q\u{9c}\u{7f}\u{e0041}";
 
-/// What of it is seen, at the least.
+/// The texts of it that are seen, at the least.
 const SEEN: [&str; 4] = ["␛]0;title␇", "␛[2J", "<U+009B>31m", "<U+202E>back"];
 
 /// A word that marks where it came from, the harm, and a word behind it.

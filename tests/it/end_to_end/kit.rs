@@ -1,4 +1,4 @@
-//! What the cases share: the program on a terminal or to its end, and a service of any answers.
+//! Parts that the cases share: the program on a terminal or to its end, and a service of any answers.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;

@@ -12,7 +12,7 @@ use super::terminal_state::{Tty, is_harmless};
 use crate::co::{Co, Service, Wire};
 use crate::tui::terminal::Terminal;
 
-/// A program that is told to end is gone by then.
+/// Time after which a program that was asked to end is gone.
 const SOON: Duration = Duration::from_secs(2);
 
 /// Longer than the time in which a question takes no answer.
@@ -218,7 +218,7 @@ fn lines_of_a_pipe_do_not_answer_what_they_cannot_know() {
     assert_eq!((ran.code, co.waiting().len(), co.read("a.txt")), (Some(0), 1, None), "{}", ran.err);
 }
 
-/// What the program wrote so far.
+/// The program's output so far.
 struct Output(std::process::ChildStdout, String);
 
 impl Output {

@@ -12,7 +12,7 @@ use crate::co::{Co, Service, Wire};
 use crate::provider::recordings_gemini;
 use crate::skip::skipped;
 
-/// What the service says once the model has been told that it called tools which are not there.
+/// The service's reply once it has read that the tools called by the model do not exist.
 const LAST: &str = "reply\n  text That is all.\n";
 
 /// A recorded case.
@@ -152,7 +152,7 @@ fn failed_as_recorded(case: &Case, error: &Value, told: &Value, err: &str) {
         assert!(err.contains("start over with /clear"), "{told:#} {err}");
         return;
     }
-    // What the model had written and the service refused stands behind the service's words.
+    // The model's text that the service refused comes after the service's words.
     let failed = error["failed_generation"].as_str();
     let told_of = match case.name.as_str() {
         "ollama_native/error_404_model" => "; `ollama pull nonexistent-model:latest` fetches it".to_owned(),

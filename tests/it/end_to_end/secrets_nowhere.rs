@@ -42,7 +42,7 @@ fn search(folder: &Path, found: &mut Vec<String>) {
         let name = path.display().to_string();
         let bytes = if path.is_dir() { Vec::new() } else { std::fs::read(&path).unwrap_or_default() };
         check(&name, name.as_bytes(), found);
-        // What the test itself put there, and what is for keys, is meant to hold them.
+        // Files that the test itself wrote, and files for keys, may hold them.
         if !name.ends_with("config.toml") && !name.ends_with("auth/keys.toml") {
             check(&name, &bytes, found);
         }
@@ -145,7 +145,7 @@ fn a_call_with_a_key_does_not_run() {
     assert!(service.asked(2).contains("the arguments contain a key of this program"));
 }
 
-/// The tool sees no key in its environment, the records of what the model was told hold none.
+/// The tool sees no key in its environment, and the records of what the model was sent hold none.
 #[test]
 fn keys_from_the_environment_reach_no_command() {
     let service = Service::new("reply\n call shell {\"command\":\"env\"}\nreply\n text done");

@@ -1,4 +1,4 @@
-//! What a program leaves of a terminal, and which bytes may reach one.
+//! The state in which a program leaves a terminal, and the bytes that may reach one.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ pub fn is_harmless(what: &str, bytes: &[u8]) {
     assert_eq!(harm(text), None, "{what}");
 }
 
-/// The first harm in it, with what stands beside it.
+/// The first forbidden sequence in it, with the bytes around it.
 fn harm(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -83,7 +83,7 @@ fn harm(text: &str) -> Option<String> {
     None
 }
 
-/// What follows an allowed sequence, whose escape character is gone already.
+/// The rest of an allowed sequence, whose escape character is gone already.
 fn after_sequence(text: &str) -> Option<&str> {
     // The question for the background, and the window's title: never what others wrote.
     if let Some(rest) = text.strip_prefix("]11;?\u{1b}\\") {
@@ -102,7 +102,7 @@ fn after_sequence(text: &str) -> Option<&str> {
         let fits = (ours && leads) || link == ";";
         return (fits && address.chars().all(|c| c.is_ascii_graphic())).then_some(rest);
     }
-    // What the person copied.
+    // Text that the user copied.
     if let Some(rest) = text.strip_prefix("]52;c;") {
         let (copied, rest) = rest.split_once('\u{7}')?;
         return copied.chars().all(|c| c.is_ascii_alphanumeric() || "+/=".contains(c)).then_some(rest);

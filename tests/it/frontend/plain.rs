@@ -21,7 +21,7 @@ pub(super) const TERMINAL: Setup =
     Setup { source: Source::Terminal, echoes: true, shows_thoughts: false, has_editor: false };
 const PIPE: Setup = Setup { source: Source::Pipe, echoes: false, shows_thoughts: false, has_editor: false };
 
-/// The front end, its clock, and everything it said; lines typed on a terminal stand where they would be seen.
+/// The front end, its clock, and all its output, with the typed lines where a terminal would show them.
 pub(super) struct PlainFixture {
     plain: Plain,
     setup: Setup,
@@ -286,7 +286,7 @@ fn what_was_there_before_never_answers() {
         }
         let front = front.wait(600).say("1");
         assert_eq!(front.asks[..1], [decided(1, Approval::yes())], "{}", front.text);
-        // What was written for later goes on, and no answer with it.
+        // Prompts written for later go on, and no answer with them.
         let front = front.settled(1, Approval::yes(), Decider::Plain).ended(TurnEnd::Completed).idle();
         let said: Vec<&ClientRequest> = front.asks.iter().skip(1).collect();
         assert_eq!(said[0], &line("fix it"));
@@ -456,7 +456,7 @@ fn a_conversation() {
     front = front.say("5").say("1");
     front =
         front.settled(1, Approval::yes(), Decider::Plain).event(Event::ToolRunning { call: write.clone() });
-    // The next question stands; what happens waits behind it.
+    // The next question is open; other output waits behind it.
     let done = returned(1, ReturnStatus::Ok, "created notes/today.md: 3 lines");
     front = front.event(Event::ToolReturn { call: write, returned: done });
     front = front.wait(600).say("2").say("not that file");
@@ -670,7 +670,7 @@ fn cap_question() -> CapQuestion {
     }
 }
 
-/// A turn that stands at a cap.
+/// A turn that has reached a cap.
 fn at_cap() -> PlainFixture {
     PlainFixture::open(TERMINAL)
         .say("go")
@@ -717,7 +717,7 @@ fn no_reflex_lets_a_request_over_a_cap() {
     for (line, answer) in [("1", CapAnswer::Stop), ("2", CapAnswer::GoOn), ("raise", CapAnswer::Raise)] {
         assert_eq!(said(&at_cap().wait(600).say(line)), [answer], "{line}");
     }
-    // A pipe that ends leaves nobody to answer.
+    // After the end of a pipe there is no user who could answer.
     let piped = PlainFixture::open(PIPE)
         .say("go")
         .prompted("go")

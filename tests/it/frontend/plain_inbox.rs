@@ -97,7 +97,7 @@ fn listed() -> InboxFixture {
     front
 }
 
-/// Asked about one of the list, and told it whole.
+/// Asks about one request of the list, which was shown whole.
 fn asked(number: u32) -> InboxFixture {
     let mut front = listed();
     front.say(&format!("/decide {number}"));
@@ -166,7 +166,7 @@ fn one_of_another_session_is_asked_and_decided() {
     high.say("yes");
     assert_eq!(high.asks, [ClientRequest::DecideAll { requests: vec![id(4)], approval: Approval::yes() }]);
 
-    // What waits in this session is told anew meanwhile: the question stays.
+    // The requests of this session are sent again meanwhile: the question stays.
     let mut meanwhile = asked(3);
     meanwhile.tell(ServerMessage::Waiting { requests: Vec::new() });
     meanwhile.say("1");
@@ -221,7 +221,7 @@ fn the_mode_is_said_once_and_stands_before_the_line() {
         (Mode::Ask, AutoApprove::Yolo, "You (yolo): "),
         (Mode::Ask, AutoApprove::YoloUnsandboxed, "You (yolo unsandboxed): "),
     ] {
-        // What a command sets is told by the command alone.
+        // Only the command says what it sets.
         front.tell(ServerMessage::Header(Header { mode, auto_approve, ..header() }));
         assert_eq!(front.said(), "", "{mode:?}");
         front.tell(ServerMessage::Local {

@@ -71,7 +71,7 @@ async fn says_when_a_conversation_is_too_long() {
     }
 }
 
-/// A reply that nobody waits for any more is given up, and the server answers the next one.
+/// A reply that is not awaited any more is given up, and the server answers the next one.
 #[tokio::test]
 async fn goes_on_after_a_dropped_reply() {
     let Some(server) = Server::start() else { return };

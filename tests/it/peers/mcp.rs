@@ -137,7 +137,7 @@ impl PeerServers {
             .unwrap();
         let mut said = BufReader::new(network.stderr.take().unwrap()).lines().map_while(Result::ok);
         let listens = said.any(|line| line.contains("listening"));
-        // What it says later is read too, so that it never waits for us.
+        // Its later output is read too, so that it never waits for us.
         std::thread::spawn(move || said.for_each(drop));
         assert!(listens, "the server in the network did not start");
         Self { peers, folder, url: format!("http://127.0.0.1:{port}/mcp"), network }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::runtime::assembled::AssembledReply;
 
-/// What peers that want a key are told to want: long enough that none of them calls it weak.
+/// The key that peers with keys are set to require: long enough that none of them calls it weak.
 const KEY: &str = "sk-0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
 /// A wire that a peer speaks.

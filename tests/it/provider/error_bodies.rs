@@ -132,7 +132,7 @@ fn every_providers_words_are_understood() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The wait of a body counts where no header tells one, and only on failures that pass.
+/// The wait in a body counts where no header gives one, and only on transient failures.
 #[test]
 fn waits_are_read_from_bodies() {
     let header =
@@ -155,7 +155,7 @@ fn waits_are_read_from_bodies() {
     assert_eq!(read(0, in_stream).retry_after, Some(Duration::from_millis(11_054)));
 }
 
-/// What a server says of repeating wins over what its status means.
+/// A server's advice on repeating wins over the meaning of its status.
 #[test]
 fn should_retry_wins() {
     let said = |retry| RetryHeaders { should_retry: Some(retry), ..RetryHeaders::default() };

@@ -50,7 +50,7 @@ struct Wire {
     connect: fn(&str, Duration) -> Arc<dyn Provider>,
     /// Path and body of a request, as its codec makes them.
     request: fn() -> (String, Vec<u8>),
-    /// What no client of it can read, in its framing.
+    /// Data that no client of it can read, in its framing.
     garbage: &'static str,
 }
 
@@ -136,7 +136,7 @@ impl Phase {
         }
     }
 
-    /// What is said before it goes wrong, as steps of a reply.
+    /// The content before the failure, as steps of a reply.
     fn said(self) -> &'static str {
         match self {
             Self::BeforeHeaders => "",
@@ -146,7 +146,7 @@ impl Phase {
     }
 }
 
-/// What goes wrong.
+/// The kinds of failures.
 #[derive(Debug, Clone, Copy)]
 enum Failure {
     /// The service says so: status, code, words, attributes of the scripted error.
@@ -159,7 +159,7 @@ enum Failure {
     Ended,
     /// Nothing more comes.
     Silent,
-    /// What comes is no reply.
+    /// The answer is no reply.
     Garbage,
 }
 
@@ -209,10 +209,10 @@ impl Failure {
     }
 }
 
-/// What one request's stream yields.
+/// The outcome of one request's stream.
 pub type Items = Vec<Result<StreamEvent, ProviderError>>;
 
-/// What a provider gives when this goes wrong on a real connection.
+/// The outcome of a provider when this failure happens on a real connection.
 async fn happened(wire: &Wire, failure: Failure, phase: Phase) -> Items {
     let scripted = |end: &str| format!("reply\n{}  {end}\n", phase.said());
     let url;
@@ -328,7 +328,7 @@ pub fn fine() -> Items {
     .into()
 }
 
-/// What came of a turn whose provider always fails so.
+/// The outcome of a turn whose provider always fails so.
 struct Outcome {
     /// Who was asked, and how long after the first request.
     asked: Vec<(&'static str, Duration)>,
@@ -358,7 +358,7 @@ async fn play(store: &Store, items: &Items, with_fallback: bool) -> Outcome {
     Outcome { asked, events: client.events(), records, end }
 }
 
-/// What a turn without tools is run with.
+/// The setup of a turn without tools.
 pub fn environment(model: watch::Receiver<Arc<ActiveModel>>, fallback: Option<FallbackModel>) -> AgentEnv {
     let policy = Policy::default();
     AgentEnv {
@@ -430,7 +430,7 @@ fn seconds(after: Duration) -> String {
     format!("{:.1}", after.as_secs_f64())
 }
 
-/// What is shown before the end, each thing once.
+/// The text shown before the end, each piece once.
 fn meanwhile(outcome: &Outcome) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for event in &outcome.events {

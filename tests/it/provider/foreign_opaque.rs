@@ -1,5 +1,5 @@
-//! What only its maker understands never reaches another service, though that one speaks the same protocol and has a
-//! model of the same name: signatures and encrypted reasoning are made for one account.
+//! Opaque data never reaches a service that did not make it, though it speaks the same protocol and has a model
+//! of the same name: signatures and encrypted reasoning are made for one account.
 
 use std::sync::Arc;
 

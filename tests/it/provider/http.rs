@@ -235,7 +235,7 @@ async fn failures_are_typed() {
             let reply = collect(of(wire, &server).as_ref(), vec![Message::user("hi")]).await;
             let text = reply.text();
             let error = reply.error.unwrap_or_else(|| panic!("{wire:?} {steps} must fail"));
-            // This wire's errors are words alone: within a reply nothing tells one from another.
+            // This wire's errors are texts only: within a reply nothing distinguishes them.
             let in_reply = steps.starts_with("text a\nerror");
             let class = if matches!(wire, Wire::Ollama) && in_reply { ErrorClass::Server } else { *class };
             // This one names the status in the error itself.

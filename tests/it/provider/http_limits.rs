@@ -1,4 +1,4 @@
-//! Answers without end, without sense and without haste: what they cost is bounded, and how they failed is told.
+//! Answers that are endless, malformed or slow: their cost is bounded, and the error names the failure.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::peer::{HI, Peer, ask, chat, patient, request, response};
 
-/// A server that sends a start, and then the same piece over and over until nobody listens; it tells how much that was.
+/// A server that sends a start, then the same piece over and over until the client is gone; it reports how much it sent.
 async fn endless(
     head: &'static str,
     start: &'static str,
@@ -62,7 +62,7 @@ async fn what_never_ends_is_given_up() {
         let error =
             ask(chat(&format!("http://{}/v1", peer.address), Network::default()).as_ref()).await.unwrap_err();
         assert_eq!(error.class, class, "{about}: {error}");
-        // What the sockets hold comes on top of what was read.
+        // The buffers of the sockets come on top of the bytes that were read.
         let sent = sent.recv().await.unwrap();
         assert!(sent <= (most + 12) * MIB, "{about}: {} MiB were taken", sent / MIB);
     }
@@ -132,7 +132,7 @@ async fn bodies_of_every_kind() {
     }
 }
 
-/// Waits without sleeping: the clock of these tests stands still until nothing else is to be done.
+/// Waits without sleeping: the clock of these tests advances only when nothing else is to be done.
 async fn pass(time: Duration) {
     assert!(tokio::time::timeout(time, std::future::pending::<()>()).await.is_err());
 }

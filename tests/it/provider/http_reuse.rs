@@ -109,7 +109,7 @@ async fn silence_on_a_kept_connection_is_told() {
     assert_eq!((error.class, peer.connections()), (ErrorClass::Idle, 1), "{error}");
 }
 
-/// What an HTTP/2 server does with each request of a connection, in order.
+/// The answers of an HTTP/2 server to the requests of a connection, in order.
 #[derive(Clone, Copy)]
 enum Answer {
     Hi,
@@ -140,7 +140,7 @@ async fn http2(authority: &Authority, answers: &'static [Answer]) -> Peer {
                 let mut body = respond.send_response(head, false).unwrap();
                 let (start, rest) = crate::peer::HI.split_at(20);
                 body.send_data(start.into(), false).unwrap();
-                // What was said goes out before anything breaks.
+                // The answer goes out before the connection breaks.
                 for _ in 0..3 {
                     assert!(connection.accept().now_or_never().is_none());
                     tokio::task::yield_now().await;

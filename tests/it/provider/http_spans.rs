@@ -10,7 +10,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::peer::{Authority, CertificateValidity, Peer, ask, chat, response};
 
-/// Writes down all it is told.
+/// Records every span that it is given.
 #[derive(Clone, Default)]
 struct Listener(Arc<Mutex<String>>);
 

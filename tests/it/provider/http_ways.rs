@@ -1,4 +1,4 @@
-//! The way to a server, and what can stand in it: certificates, proxies, login pages, hosts that are not there. Each
+//! Obstacles on the way to a server: certificates, proxies, login pages, hosts that are not there. Each
 //! failure is one sentence that names what is wrong, and is repeated only where that can help.
 
 use co::provider::http::Network;
@@ -90,7 +90,7 @@ async fn hosts_that_are_not_there() {
     );
 }
 
-/// A proxy that tunnels every connection to one server, whatever host it is asked for, if it is told who asks.
+/// A proxy that tunnels every connection to one server, whatever host it is asked for, if the client authenticates.
 async fn tunnel(to: u16, wants: Option<&'static str>) -> (Peer, tokio::sync::mpsc::Receiver<String>) {
     let (heads, asked) = tokio::sync::mpsc::channel(16);
     let proxy = Peer::start(move |_, mut stream| {
@@ -191,7 +191,7 @@ async fn login_pages_are_told_from_services() {
     }
 }
 
-/// What a service says of a key is passed on without the key, wherever it stands and however it is cut.
+/// A service's message about a key is passed on without the key, wherever it is and however it is cut.
 #[tokio::test]
 async fn a_key_that_is_echoed_is_taken_out() {
     let key = "sk-secret-of-the-test";

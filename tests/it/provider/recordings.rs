@@ -266,7 +266,7 @@ fn stop_word(kind: StopKind) -> &'static str {
     }
 }
 
-/// The reader behind the expectations writes 0 for caches that were not told; so both sides do here.
+/// The reader behind the expectations writes 0 for caches that were not reported; so both sides do here.
 fn usage_value(usage: &Usage) -> Value {
     if *usage == Usage::default() {
         return Value::Null;
@@ -318,7 +318,7 @@ fn expected_message(case: &Case) -> String {
     }
 }
 
-/// What each recorded failure means.
+/// The meaning of each recorded failure.
 const CLASSES: &[(&str, ErrorClass)] = &[
     ("anthropic/error_400_context", ErrorClass::ContextOverflow),
     ("anthropic/error_400_param", ErrorClass::BadRequest),
@@ -392,7 +392,7 @@ fn block_types(reply: &AssembledReply) -> Vec<String> {
     reply.parts.iter().filter_map(kind).collect()
 }
 
-/// What we send after a recorded reply is what the recording client sent: (reply, the request after it).
+/// After a recorded reply we send what the recording client sent: (reply, the request after it).
 const CONTINUATIONS: &[(&str, &str)] = &[
     ("anthropic/thinking_then_tool_stream", "anthropic/thinking_tool_continuation_stream"),
     ("anthropic/parallel_tools_stream", "anthropic/parallel_tools_continuation_stream"),

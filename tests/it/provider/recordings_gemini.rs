@@ -43,7 +43,7 @@ pub fn expectation(mut expected: Value) -> Value {
     expected
 }
 
-/// The signatures of a part, with the kind of part they stand on.
+/// The signatures of a part, with the kind of part that has them.
 pub fn signatures(part: &Part) -> Vec<Value> {
     let Some(data) = part.opaque.as_ref().map(|opaque| &opaque.data) else { return Vec::new() };
     let on = match &part.kind {

@@ -1,4 +1,4 @@
-//! What is special to the Responses recordings: reasoning items as opaque data, and input items of the next request.
+//! Peculiarities of the Responses recordings: reasoning items as opaque data, and input items of the next request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! What we send after a recorded reply is what the recording client sent after it: parts, order, ids, text and opaque
+//! After a recorded reply we send the same as the recording client: parts, order, ids, text and opaque
 //! data, for every recorded request of these wires that holds a reply.
 //!
 //! Each assistant message of a request is matched with the recorded reply it repeats, and then that reply, decoded by
-//! us, stands in its place; where the reply itself was not recorded, the message is read from the request. What is
-//! treated as equal is said at [`plain`]; what differs beside that is in [`EXCEPTIONS`], each with its reason.
+//! us, takes its place; where the reply itself was not recorded, the message is read from the request. [`plain`] says
+//! what is treated as equal; [`EXCEPTIONS`] lists all other differences, each with its reason.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -194,7 +194,7 @@ fn read_assistant(message: &Value, calls_before: usize) -> AssistantMessage {
         match block["type"].as_str().expect("a type") {
             "text" => parts.push(text(text_of(&block["text"]))),
             "tool_use" => parts.push(call(number, &block["id"], &block["name"], block["input"].clone())),
-            // Only its own reply can stand for it.
+            // Only its own reply can take its place.
             "thinking" => {}
             other => panic!("no block {other} was recorded"),
         }
@@ -226,8 +226,8 @@ fn text_of(content: &Value) -> String {
     texts.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Messages without what carries no meaning: our cache marks; the spaces within a call's arguments; whether a lone text
-/// stands alone or in a list (the services call the one short for the other); whether an assistant message that only
+/// Messages without details that carry no meaning: our cache marks; the spaces within a call's arguments; whether a lone
+/// text is in a list or not (the services call the one short for the other); whether an assistant message that only
 /// calls has no content, null or an empty one (likewise).
 fn plain(value: &Value) -> Value {
     match value {
@@ -256,7 +256,7 @@ fn plain_field(key: &str, value: &Value) -> Value {
     }
 }
 
-/// Takes a field away; tells whether it was there.
+/// Removes a field; returns whether it was there.
 fn take(body: &mut Value, at: &str) -> bool {
     let (parent, key) = at.rsplit_once('/').expect("a place");
     let parent = body.pointer_mut(parent).and_then(Value::as_object_mut);

@@ -1,8 +1,8 @@
-//! Hand-written replies of every shape that `wire.md` tells of and that nobody recorded, decoded exactly.
+//! Hand-written replies of every shape that `wire.md` describes and that was not recorded, decoded exactly.
 //!
-//! A fixture (`tests/fixtures/wire/<wire>/<case>.txt`) says in a comment what it shows, then in its head how it comes
-//! (`status N` and `header NAME: VALUE` for a refused request, `json` for a whole body, `escapes` where `\xNN` stands
-//! for a byte), then what must come of it, then the body.
+//! A fixture (`tests/fixtures/wire/<wire>/<case>.txt`) says in a comment what it shows, then in its head how it is sent
+//! (`status N` and `header NAME: VALUE` for a refused request, `json` for a whole body, `escapes` where `\xNN` means
+//! a byte), then the expected result, then the body.
 
 use std::path::{Path, PathBuf};
 
@@ -247,7 +247,7 @@ fn prefixes_are_incomplete() {
     check_prefixes(&Gemini, "gemini");
 }
 
-/// What never ends is given up with a typed error, in bounded memory.
+/// An endless reply is given up with a typed error, in bounded memory.
 #[test]
 fn endless_streams_are_given_up() {
     let piece = "x".repeat(1024 * 1024);

@@ -124,7 +124,7 @@ fn body<C: WireCodec>(codec: &C, messages: &[Message]) -> Value {
     serde_json::from_slice(&codec.encode(&request).expect("it can be sent").body).expect("JSON")
 }
 
-/// Cache marks, and where they stand.
+/// Cache marks, and their positions.
 fn marks(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -105,7 +105,7 @@ impl AssembledReply {
             .collect()
     }
 
-    /// The reply as it would stand in a history.
+    /// The reply as a history would contain it.
     pub fn message(&self) -> AssistantMessage {
         let kind = |index: usize, part: &Part| match &part.kind {
             StartKind::Text => PartKind::Text { text: part.text.clone() },

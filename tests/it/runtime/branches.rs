@@ -1,4 +1,4 @@
-//! What a user does with a conversation: compact it, undo that, copy it, go back in it.
+//! Changes by a user to a conversation: compacting it, undoing that, copying it, going back in it.
 
 use co::frontend::protocol::{ServerMessage, Update};
 use co::message::{Message, UserPart};

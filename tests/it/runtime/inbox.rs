@@ -93,7 +93,7 @@ fn requests_of_two_sessions_are_decided_from_one() {
         assert_eq!(client.notice("resume").await, "“write a” continues in the background.");
         assert_eq!(client.notice("resume").await, "“write a” continued and is done.");
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
-        // Decided already: told in one line.
+        // Decided already: one line says so.
         client.all(&[&first, &second], Approval::Deny { reason: None }).await;
         assert_eq!(client.notice("approvals").await, "2 of 2 were not recorded: already decided elsewhere.");
         client.close().await;
@@ -248,7 +248,7 @@ fn a_session_beside_is_ended_and_saved() {
         assert!(client.notice("resume").await.contains("running in the background"));
         client.close().await;
 
-        // It is free again, and nobody has to look what became of it.
+        // It is free again, and no process has to find out its outcome.
         let mut client = open(&co, SessionTarget::Resume(session.0.clone()));
         assert_eq!(client.header(|_| true).await.read_only, None);
         let left = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { title, .. }) if title == "interrupted work");

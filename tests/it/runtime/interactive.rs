@@ -160,7 +160,7 @@ impl Client {
         .await
     }
 
-    /// How many requests wait, as last told.
+    /// How many requests wait, by the last event.
     pub async fn waiting(&mut self, count: usize) {
         self.until("list of what waits", |update| match update {
             Update::Message(ServerMessage::Waiting { requests }) if requests.len() == count => Some(()),

@@ -1,4 +1,4 @@
-//! What owns a session behind an interactive front end.
+//! The owner of a session behind an interactive front end.
 
 pub mod assembled;
 pub mod branches;

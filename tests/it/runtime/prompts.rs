@@ -22,7 +22,7 @@ fn sent(service: &Service, number: usize) -> (String, Value) {
     (system(Wire::Anthropic, &body), body["tools"].clone())
 }
 
-/// What a request of a turn is said to have sent, which is what came over the wire, byte for byte.
+/// The request that a turn is said to have sent is the one that came over the wire, byte for byte.
 fn shown(co: &Co, service: &Service, turn: usize) -> Value {
     let turn_text = turn.to_string();
     let ran = co.run(&["prompt", "show", "--turn", &turn_text, "--request", "1", "--json"]).json();
@@ -65,7 +65,7 @@ fn what_a_request_sent_can_be_shown_and_why() {
     assert!(ran.err.contains("there is no request 2 of turn 4: it has had 1 that ended"), "{ran:?}");
 }
 
-/// What `/status prompt` says of the places of some parts.
+/// The places of some parts, as `/status prompt` lists them.
 async fn places(client: &mut Client) -> String {
     client.line("/status prompt").await;
     let (title, text, _) = client.local().await;
@@ -91,7 +91,7 @@ fn the_prefix_changes_when_it_is_said_to() {
             assert!(text.contains(line), "{line}: {text}");
         }
         turn(&mut client, "one").await;
-        // What is at the tail leaves the prefix as it is.
+        // A change at the tail leaves the prefix as it is.
         client.line("/mode auto").await;
         client.local().await;
         turn(&mut client, "two").await;
@@ -124,7 +124,7 @@ fn the_prefix_changes_when_it_is_said_to() {
         assert!(client.local().await.1.contains("there is no turn 6: the session has had 5"));
         client.close().await;
     });
-    // What is shown of each turn is what was sent, byte for byte.
+    // The prompt shown of each turn is the one that was sent, byte for byte.
     for turn in 1..=5 {
         let whole = co.run(&["prompt", "show", "--turn", &turn.to_string(), "--json"]).json();
         shown(&co, &service, turn);
@@ -195,7 +195,7 @@ fn commands_of_files_are_sent_as_text() {
         client.close().await;
     });
     assert!(service.asked(1).contains("Greet Ada $1 {{ x }}."));
-    // Text of a file of the project is told as that; the user's words are what was typed.
+    // Text of a file of the project is marked as such; the user's words are what was typed.
     let asked = service.asked(2);
     for text in ["/git:tidy now", "a command of the project that the user chose", "Tidy up.\\n\\nnow"] {
         assert!(asked.contains(text), "{text}: {asked}");

@@ -62,7 +62,7 @@ fn a_rule_saved_at_a_card_approves_it_and_what_is_like_it() {
             let (text, past) = drafted(&mut client, &request).await;
             assert_eq!((text.as_str(), past.is_ok()), (DRAFT, true));
             save(&client, &request, &text, scope).await;
-            // The second call is asked for by nobody.
+            // A rule that the user did not write asks about the second call.
             assert_eq!(client.end().await, TurnEnd::Completed);
             assert_eq!(co.read("notes/b.md").as_deref(), Some("two\n"));
             let saved = match scope {

@@ -33,7 +33,7 @@ async fn asked(client: &mut Client) -> Request {
     asked_after(client, None).await
 }
 
-/// Waits for another question than this one, which may be told again.
+/// Waits for another question than this one, which may be sent again.
 async fn asked_after(client: &mut Client, known: Option<&Request>) -> Request {
     client
         .until("question", |update| match update {
@@ -89,7 +89,7 @@ fn servers_and_tools_are_switched_while_a_session_runs() {
     assert!(text.contains("tools = [\"!echo\"]") && text.contains("enabled = true"), "{text}");
 }
 
-/// What ends the program of the last connection leaves that of the next one alone.
+/// The end of the last connection's program does not end the program of the next one.
 #[test]
 fn a_server_that_is_connected_anew_answers() {
     let (co, service) =

@@ -21,7 +21,7 @@ impl Client {
         sessions
     }
 
-    /// The sessions of this folder, as told at the start.
+    /// The sessions of this folder, as sent at the start.
     async fn recent(&mut self) -> Vec<SessionLine> {
         self.until("recent sessions", |update| match update {
             Update::Message(ServerMessage::Recent { sessions }) => Some(sessions.clone()),
@@ -61,7 +61,7 @@ impl Client {
     }
 }
 
-/// What the replies of a conversation say.
+/// The texts of the replies of a conversation.
 fn replies(messages: &[Message]) -> Vec<String> {
     let said = |message: &Message| match message {
         Message::Assistant(reply) => Some(reply.text()),
@@ -204,7 +204,7 @@ fn a_session_of_another_process_is_looked_at_and_left() {
         let header = client.header(|_| true).await;
         assert!(header.read_only.is_some() && header.session == held);
         assert_eq!(replies(&client.transcript().await), ["First answer."]);
-        // Files are told here too.
+        // Files are sent here too.
         std::fs::write(co.workspace().join("notes.md"), "x").unwrap();
         let QueryAnswer::Files { paths } = client.query(ClientQuery::Files).await else { panic!() };
         assert!(paths.contains(&"notes.md".to_owned()), "{paths:?}");

@@ -1,4 +1,4 @@
-//! What is written to the audit, by what, and what can be asked of it.
+//! Entries of the audit, their writers, and queries over them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -195,7 +195,7 @@ async fn what_did_not_happen_leaves_nothing() {
     assert_eq!(rows(&there).await, before);
 }
 
-/// One query tells who decided a call, with what arguments before and after, and what came of it.
+/// One query returns who decided a call, with what arguments before and after, and its outcome.
 #[tokio::test]
 async fn one_query_tells_everything_about_a_call() {
     let (_world, _here, there, mut session) = scene().await;

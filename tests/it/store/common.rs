@@ -1,4 +1,4 @@
-//! What the tests of the store share: a data folder, requests, records in short.
+//! Parts that the tests of the store share: a data folder, requests, records in short.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

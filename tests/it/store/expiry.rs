@@ -1,5 +1,5 @@
 //! Requests whose time is over, and requests that were changed after they were asked: they cannot be decided, nothing of them
-//! runs, and their session is told once.
+//! runs, and their session is informed once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +70,7 @@ impl Scene {
         words.collect()
     }
 
-    /// What the session's records say of the call.
+    /// The session's records of the call.
     fn known(&self) -> Option<RecordedState> {
         let history = self.session.history();
         let open = history.open_calls().iter().find(|one| one.returned.is_none());
@@ -126,7 +126,7 @@ async fn nobody_decides_after_the_time_is_over() {
         ),
         // Decided in time and taken up later: the decision is given, its owner sees that the time is over.
         (vec![yes(), At(31), Sweep(0), nothing_but_yes()], "1 consumed", yes_known()),
-        // A clock that was ahead ends nothing for good, as long as the session was not told.
+        // A clock that was ahead ends nothing for good, as long as the session does not know.
         (vec![At(30), Sweep(1), At(1), Sweep(0), yes(), nothing_but_yes()], "1 consumed", yes_known()),
         (vec![At(30), Sweep(1), At(1), yes(), nothing_but_yes()], "1 consumed", yes_known()),
         (vec![At(30), Sweep(1), At(1), Sweep(0)], "1 waiting", Some(RecordedState::Waiting)),
@@ -143,7 +143,7 @@ async fn nobody_decides_after_the_time_is_over() {
             "1 expired",
             Some(RecordedState::Expired),
         ),
-        // What became of the call before its session was told.
+        // The outcome of the call before its session knew.
         (vec![At(30), Sweep(1), Reopen, told()], "1 expired", Some(RecordedState::Expired)),
         (vec![At(30), Sweep(1), finish(Interrupted), nothing()], "1 expired", None),
         (vec![At(30), Sweep(1), finish(Ok), nothing()], "1 expired", None),
@@ -260,7 +260,7 @@ async fn a_changed_request_is_taken_up_by_nobody() {
         "UPDATE approvals SET request = replace(request, 'write_file', 'shell')",
         "UPDATE approvals SET tool = 'shell'",
         "UPDATE approvals SET args_hash = '0'",
-        // What was shown of it.
+        // The columns that were shown.
         "UPDATE approvals SET summary = 'run ls'",
         "UPDATE approvals SET risk = 'low'",
         "UPDATE approvals SET request = replace(request, '\"summary\":\"', '\"summary\":\"x')",
@@ -325,7 +325,7 @@ async fn a_secret_in_the_arguments_changes_nothing() {
     assert!(matches!(taken.as_slice(), [Record::Decided { .. }]), "{taken:?}");
 }
 
-/// What a hook or a grant settles is told by the owner's own records, in time or not at all.
+/// A decision of a hook or a grant is known from the owner's own records, in time or not at all.
 #[tokio::test]
 async fn the_owner_settles_in_time_only() {
     let by_hook = |approval| Record::Decided {

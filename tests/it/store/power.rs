@@ -18,7 +18,7 @@ use crate::store::common::{World, asked, ended, finished, started, turn_with};
 /// The unit in which writes get lost, in bytes.
 const BLOCK: usize = 4096;
 
-/// What one step of a turn adds, and whether its effects need it on the disk.
+/// The records that one step of a turn adds, and whether its effects need them on the disk.
 fn step(turn: usize, step: usize) -> (Vec<Record>, Durability) {
     let (call, request) = (format!("c{turn}"), format!("r{turn}"));
     match step {
@@ -30,7 +30,7 @@ fn step(turn: usize, step: usize) -> (Vec<Record>, Durability) {
     }
 }
 
-/// What is lost at a power cut.
+/// The records that a power cut loses.
 #[derive(Debug, Clone)]
 struct Loss {
     /// The cut is after so many steps.

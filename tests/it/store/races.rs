@@ -17,7 +17,7 @@ use crate::store::common::{World, asked, asked_until, deny, finished, started, t
 /// How long there is to decide, where it ends.
 const TIME: Duration = Duration::from_secs(3_600);
 
-/// What the session's owner does, one step at a time.
+/// The steps of the session's owner, one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OwnerStep {
     Ask,
@@ -35,7 +35,7 @@ enum OwnerStep {
     AskShortly,
 }
 
-/// What happens to both of them.
+/// The events for both of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExpiryStep {
     /// The time for an answer is over, and no process has recorded it.
@@ -83,9 +83,9 @@ struct Scene {
     session: Option<Session>,
     /// The answers by which the call's side effect happened, each time it did.
     runs: Vec<Approval>,
-    /// Decisions that were told to count.
+    /// Decisions that were reported to count.
     recorded: Vec<(RequestId, Approval)>,
-    /// What losers were told won.
+    /// The decisions that losers were reported to have won.
     told: Vec<(RequestId, Approval)>,
 }
 
@@ -115,7 +115,7 @@ impl Scene {
         self.session().commit(&[record], durability).await.unwrap();
     }
 
-    /// What the session knows of the call, attached or not; `None` once it is answered for good.
+    /// The session's state of the call, attached or not; `None` once it is answered for good.
     fn known(&mut self) -> Option<RecordedState> {
         let history = self.session().history();
         let open =
@@ -178,7 +178,7 @@ impl Scene {
             OwnerStep::Consume => drop(self.session().consume_decisions().await.unwrap()),
             OwnerStep::Act => match self.known() {
                 Some(RecordedState::Decided(Approval::Approve { .. })) if self.is_over() => {
-                    // Taken up too late: asked again, and nobody has all the time in the world.
+                    // Claimed too late: asked again, within a limit of time.
                     self.commit(asked("a", &format!("{unique}-2")), Durability::Written).await;
                 }
                 Some(RecordedState::Decided(approval @ Approval::Approve { .. })) => {
@@ -257,7 +257,7 @@ impl Scene {
         self.check_runs(&rows, &records, what);
     }
 
-    /// Of the yes and no to one request exactly the first was recorded, and every loser was told that one.
+    /// Of the yes and no to one request exactly the first was recorded, and every loser was sent that one.
     fn check_decisions(&self, rows: &[StoredRequest], what: &str) {
         for row in rows {
             let final_words = |all: &[(RequestId, Approval)]| -> Vec<Approval> {

@@ -47,7 +47,7 @@ async fn rows(store: &Store, session: &SessionId) -> Vec<String> {
         .collect()
 }
 
-/// What the session itself knows must agree with the rows: open calls and late calls have an open row each.
+/// The session's own state must agree with the rows: open calls and late calls have an open row each.
 async fn check_agreement(store: &Store, session: &Session) {
     let rows = store.requests(RequestFilter::Of(session.id().clone()), 100).await.unwrap();
     let open: Vec<&StoredRequest> = rows.iter().filter(|row| row.state.is_open()).collect();
@@ -253,7 +253,7 @@ async fn a_taken_id_and_a_second_decision_are_refused_whole() {
     assert_eq!(store.waiting_count().await.unwrap(), 0);
 }
 
-/// What the owner decides is taken in with it, whichever session asked: all of it or nothing.
+/// A decision of the owner is taken in with it, whichever session asked: all of it or nothing.
 #[tokio::test]
 async fn decisions_of_the_owner_are_one_transaction() {
     let world = World::new();
@@ -287,7 +287,7 @@ async fn decisions_of_the_owner_are_one_transaction() {
     let mut new = Session::create(&store, std::path::Path::new("/w")).await.unwrap();
     let (outcomes, records) = new.decide(&[no("3")]).await.unwrap();
     assert!(matches!(outcomes[..], [DecideOutcome::AlreadyDecided { .. }]) && records.is_empty());
-    // A decision that a newer version wrote for another session concerns nobody here.
+    // A decision that a newer version wrote for another session does not concern this one.
     let raw = rusqlite::Connection::open(world.path("data/co.db")).unwrap();
     assert_eq!(raw.execute("UPDATE approvals SET decision = '{\"new\":1}' WHERE id = '3'", []).unwrap(), 1);
     let (outcomes, _) = one.decide(&[no("3")]).await.unwrap();

@@ -233,7 +233,7 @@ async fn typed_lines_are_kept_per_folder_without_repeats() {
     assert_eq!(store.inputs(InputScope::Folder("/c".into()), 10).await.unwrap(), [""; 0]);
 }
 
-/// What lies on the disk right after a commit, without any closing, is what a killed process leaves.
+/// The files on the disk right after a commit, without any closing, are those that a killed process leaves.
 #[tokio::test]
 async fn everything_committed_survives_a_kill() {
     let world = World::new();

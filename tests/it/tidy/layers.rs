@@ -1,6 +1,6 @@
 //! Who may import whom: one table, read from top to bottom.
 //!
-//! A row imports itself and the rows above it. Within a layer that is "only what stands to its left".
+//! A row imports itself and the rows above it. Within a layer that is "only modules to its left".
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::{Offence, Tree};
 use kit::source::{self, Source};
 
 /// Layer and modules; modules of one row belong together. The longest match decides; a name that ends
-/// with `/` stands for what is below it.
+/// with `/` means the modules below it.
 const LAYERS: &[(&str, &[&str])] = &[
     ("L0", &["stdx"]),
     ("L1", &["bash"]),
@@ -118,7 +118,7 @@ pub fn is_below(module: &str, name: &str) -> bool {
     }
 }
 
-/// Every import of a module that stands lower in the table than its importer, and every module that the
+/// Every import of a module that is lower in the table than its importer, and every module that the
 /// table does not know.
 pub fn imports(tree: &Tree) -> Vec<Offence> {
     let modules: BTreeSet<&str> = tree.shipped().map(|source| source.module.as_str()).collect();

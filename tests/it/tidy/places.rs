@@ -1,6 +1,6 @@
 //! Where a tool, a command, a setting, a codec and a panel are registered: one example of each, found by its names.
 
-/// What is registered, the folder or file of its own, its names in code, and the other files that must know it.
+/// A kind of part, the folder or file of its own, its names in code, and the other files that must know it.
 type Registration = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const REGISTRATIONS: &[Registration] = &[

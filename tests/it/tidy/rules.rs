@@ -102,7 +102,7 @@ fn holds(segments: &[String], name: &str) -> bool {
     })
 }
 
-/// Text that no code may hold, wherever it stands.
+/// Text that no code may hold, at any position.
 pub fn nowhere(tree: &Tree) -> Vec<Offence> {
     let mut found = Vec::new();
     for source in &tree.sources {

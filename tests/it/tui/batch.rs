@@ -423,7 +423,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A request whose every line can be told from all others.
+/// A request whose lines all differ from each other.
 pub fn marked_request(number: u32, risk: u8, lines: usize) -> Request {
     let mut request = write(number, 0, &[]);
     let line = |at| DiffLine { kind: DiffKind::Added, number: 1, text: format!("<{number}:{at}>") };
@@ -433,7 +433,7 @@ pub fn marked_request(number: u32, risk: u8, lines: usize) -> Request {
     request
 }
 
-/// What the test knows of the queue, beside what the screen knows.
+/// The queue as the test knows it, beside the screen's own.
 #[derive(Default)]
 pub struct Knowledge {
     pub waiting: BTreeMap<u32, Request>,

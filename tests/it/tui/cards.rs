@@ -359,7 +359,7 @@ fn a_megabyte_is_laid_out_once_and_read_outside() {
     assert!(changed.keys("y").asks().is_empty(), "what was read is not what is asked now");
 }
 
-/// What is cut off is never taken for seen, and comes when it is looked for.
+/// A part that is cut off is never taken for seen, and appears when it is scrolled to.
 #[test]
 fn a_long_text_is_laid_out_as_far_as_it_is_looked_for() {
     let text = "0123456789".repeat(15_000);
@@ -541,7 +541,7 @@ fn the_end_of_a_long_change_is_one_key_away_and_a_file_may_be_approved_unread() 
         let mut screen = open(long_change(Risk::Medium)).keys(end);
         let shot = screen.shot();
         assert!(shot.contains("line 300") && !shot.contains("line 10 "), "{end}: {shot}");
-        // What was skipped was not seen.
+        // Skipped lines were not seen.
         let mut screen = screen.keys("y");
         assert!(screen.asks().is_empty());
         assert!(screen.shot().contains("Y approves"), "{}", screen.shot());

@@ -1,4 +1,4 @@
-//! What is made anew, and how often: counted, never timed.
+//! Work that is done anew, and how often: counted, never timed.
 
 use co::approval::Request;
 use co::frontend::protocol::ServerMessage;
@@ -43,7 +43,7 @@ fn the_bodies_of_a_list_are_laid_out_once() {
     assert!(screen.model.cards.iter().all(|card| card.body.layouts == 2));
 }
 
-/// What was laid out is never shown for anything else.
+/// A layout is never shown for other content.
 #[test]
 fn a_body_follows_its_request() {
     let told_again = |change: fn(&mut Request)| {

@@ -56,7 +56,7 @@ pub struct Screen {
     theme: Theme,
     terminal: Terminal<TestBackend>,
     now_ms: u64,
-    /// What `update` wanted done, all of it.
+    /// All effects of `update`.
     pub cmds: Vec<Cmd>,
 }
 
@@ -190,7 +190,7 @@ impl Screen {
         self
     }
 
-    /// What was painted last, with its styles.
+    /// The last frame, with its styles.
     pub fn painted(&mut self) -> Buffer {
         self.shot();
         self.terminal.backend().buffer().clone()
@@ -255,7 +255,7 @@ impl Screen {
         out
     }
 
-    /// What was given to the clipboard, in order.
+    /// The texts given to the clipboard, in order.
     pub fn copies(&self) -> Vec<&str> {
         self.cmds
             .iter()
@@ -281,7 +281,7 @@ impl Screen {
         )
     }
 
-    /// What was asked of the owner, except for the list of sessions, which each `/` asks for.
+    /// The messages to the owner, except for the list of sessions, which each `/` asks for.
     pub fn asks(&self) -> Vec<&ClientRequest> {
         let asks = self.cmds.iter().filter_map(|cmd| if let Cmd::Send(ask) = cmd { Some(ask) } else { None });
         asks.filter(|ask| **ask != asked(ClientQuery::Sessions)).collect()
@@ -314,7 +314,7 @@ pub fn whole_rows(buffer: &Buffer) {
     }
 }
 
-/// Most cells, told without a look at the tables of Unicode.
+/// Most cells, computed without the tables of Unicode.
 fn is_printable_ascii(symbol: &str) -> bool {
     matches!(symbol.as_bytes(), [b' '..=b'~'])
 }

@@ -26,7 +26,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The longest a test waits for one thing. A busy machine is slow, a broken program is silent.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What to start, and where. The environment is exactly what is given here, and `TERM`.
+/// The program to start, and its folder. The environment is exactly what is given here, and `TERM`.
 #[derive(Debug, Clone)]
 pub struct Launch {
     program: PathBuf,
@@ -181,13 +181,13 @@ impl Terminal {
         self.shared.lock().raw.clone()
     }
 
-    /// Waits until this text stands on the screen, and gives the screen.
+    /// Waits until the screen shows this text, and returns the screen.
     #[track_caller]
     pub fn wait_for(&self, text: &str) -> String {
         self.wait_until(&format!("{text:?} on the screen"), |screen| screen.contains(text))
     }
 
-    /// Waits until this text does not stand on the screen, and gives the screen.
+    /// Waits until the screen does not show this text, and returns the screen.
     #[track_caller]
     pub fn wait_gone(&self, text: &str) -> String {
         self.wait_until(&format!("{text:?} gone from the screen"), |screen| !screen.contains(text))
@@ -214,7 +214,7 @@ impl Terminal {
         exit.unwrap_or_else(|| panic!("waited {PATIENCE:?} for the end; the screen:\n{}", self.screen()))
     }
 
-    /// Whether this text comes to stand on the screen soon: for keys that may have to be pressed again.
+    /// Whether the screen shows this text soon: for keys that may have to be pressed again.
     pub fn shows_within(&self, patience: Duration, text: &str) -> bool {
         self.within(patience, |state| shown(state).contains(text).then_some(())).is_some()
     }

@@ -16,7 +16,7 @@ const HEADLINE: &str =
 /// A cell in which no decision was asked for, whatever the answer would be.
 const NOBODY_ASKED: &str = "·";
 
-/// What the model calls, its arguments, what a person edits them into, and the settings around it.
+/// The model's call, its arguments, a user's edit of them, and the settings around it.
 struct Call {
     name: &'static str,
     tool: &'static str,
@@ -141,7 +141,7 @@ fn script_of(call: &Call, mode: &str, decision: Decision, frontend: FrontendKind
     )
 }
 
-/// What the transcript says of the call in a word or two, and how its turn ended.
+/// The word or two of the transcript about the call, and the end of its turn.
 fn cell(call: &Call, told: &str) -> String {
     let (shown, left) = told.split_once("\n== ").expect("a transcript has what is left");
     let ran: Vec<&str> = left.lines().filter_map(|line| line.strip_prefix("ran ")).collect();
@@ -191,7 +191,7 @@ fn ends(shown: &str) -> String {
     if ends.is_empty() { "quit".to_owned() } else { ends.join(" ") }
 }
 
-/// The cells of one call in one mode, a decision each. Where nobody is asked there is nothing to decide.
+/// The cells of one call in one mode, a decision each. Where no question is asked there is nothing to decide.
 async fn column(call: &Call, mode: &str, frontend: FrontendKind) -> Vec<String> {
     let mut asks = true;
     let mut cells = Vec::new();

@@ -48,7 +48,7 @@ fn long_sessions_replay_to_the_same_history() {
     assert!(told.contains("0 replies left"), "{}", told.lines().find(|line| line.starts_with("==")).unwrap());
 }
 
-/// What else is done with a long session keeps all of it.
+/// Other operations on a long session keep all of it.
 async fn whole_ways(folder: &Path) {
     let store = Store::open(StoreOptions::new(folder.join("data"), folder.join("run"))).await.unwrap();
     let found = store.search("number 888", 5).await.unwrap();

@@ -25,7 +25,7 @@ const NOTES: (&str, &str) = ("notes.txt", "one\ntwo\nthree\n");
 const DONE: &str = "reply
   text All done.";
 
-/// What the model says when the conversation goes on without its call.
+/// The model's reply when the conversation goes on without its call.
 const NEVER_MIND: &str = "reply
   text As you like.";
 

@@ -18,7 +18,7 @@ const REPORT_TO_MODEL: &str = "Outcome unknown: this call had started";
 /// The report to the person on one.
 const REPORT_TO_PERSON: &str = "Outcome unknown: co ended";
 
-/// What a kill left to be checked.
+/// The data that a kill left to be checked.
 #[derive(Default)]
 pub(super) struct Aftermath {
     /// Records of each session that must stay.
@@ -91,7 +91,7 @@ impl Stage<'_> {
         }
     }
 
-    /// What was recorded before the kill is what the records begin with now.
+    /// The records before the kill are a prefix of the records now.
     pub(super) fn kept(&self) {
         let now = self.all_records();
         for (session, kept) in &self.after.kept {

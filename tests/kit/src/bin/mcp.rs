@@ -86,7 +86,7 @@ impl Server {
         self.faults.iter().any(|one| one == fault)
     }
 
-    /// Answers a message; more than one line if something is told besides.
+    /// Answers a message; more than one line if it sends notifications too.
     fn answer(&mut self, message: &Value, more: Option<&mpsc::Receiver<Value>>) -> Vec<Value> {
         let Some(id) = message.get("id") else { return Vec::new() };
         let method = message["method"].as_str().unwrap_or_default();

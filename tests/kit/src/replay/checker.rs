@@ -14,7 +14,7 @@ use super::script::{End, Reply, Step};
 use co_engine::message::StopKind;
 use co_engine::provider::{ErrorClass, ModelRequest, ProviderError};
 
-/// What is wrong with a request, worded like an API error.
+/// The fault of a request, worded like an API error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Finding(String);
@@ -72,7 +72,7 @@ struct Call {
     wire_id: String,
 }
 
-/// What a reply contained that must be sent back with it.
+/// The parts of a reply that must be sent back with it.
 #[derive(Debug)]
 struct RequiredParts {
     model: String,

@@ -29,7 +29,7 @@ use super::checker::Checker;
 /// The maximum number of connections served at the same time; more wait to be accepted.
 const MOST_CONNECTIONS: usize = 64;
 
-/// What a server serves.
+/// The content that a server serves.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// One answer per model request, in order.

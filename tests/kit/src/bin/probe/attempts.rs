@@ -164,7 +164,7 @@ fn path_call(number: i64, path: &str, value: i64) -> io::Result<()> {
 #[expect(unsafe_code, reason = "a probe makes the system calls that a command could make")]
 fn call(number: i64, args: &[i64]) -> io::Result<()> {
     let at = |at: usize| args.get(at).copied().unwrap_or_default();
-    // SAFETY: pointers among the arguments point to buffers that outlive the call, of the size that it is told.
+    // SAFETY: pointers among the arguments point to buffers that outlive the call, and have the size passed with them.
     let result = unsafe { libc::syscall(number, at(0), at(1), at(2), at(3), at(4), at(5)) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

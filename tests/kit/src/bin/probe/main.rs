@@ -1,4 +1,4 @@
-//! `co-probe`: tries to leave a sandbox, and tells what was held.
+//! `co-probe`: tries to leave a sandbox, and prints which attempts were stopped.
 //!
 //! `co-probe try NAME …` makes one attempt, as a command would. `co-probe matrix HELPER BACKEND` makes all of them from
 //! commands in that backend, each on a scene of its own, and prints a row for each: held, not held, or not run where the

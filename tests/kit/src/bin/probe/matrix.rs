@@ -26,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// The time after which what should have ended is still there.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// What a file outside says, which no attempt should print.
+/// The content of a file outside, which no attempt should print.
 const SECRET: &str = "the-secret-outside";
 
 /// An attempt: its name, the confinement, the command, and what happened outside if it was not held.

@@ -10,7 +10,7 @@ use co_engine::message::{StopKind, StopReason, Usage, Usd};
 /// The maximum number of repetitions of a piece.
 const MOST_REPEATS: usize = 10_000_000;
 
-/// What is wrong with a script, and where.
+/// The fault of a script, and its line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ScriptError {

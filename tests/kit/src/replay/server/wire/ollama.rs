@@ -1,6 +1,6 @@
 //! A scripted reply as lines of Ollama's `/api/chat`.
 //!
-//! What this wire cannot express is omitted: signatures, native items, and truncated calls (they are sent
+//! Parts that this wire cannot express are omitted: signatures, native items, and truncated calls (they are sent
 //! whole or not at all).
 
 use serde_json::{Value, json};
