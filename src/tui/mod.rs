@@ -24,6 +24,7 @@ pub mod markdown;
 pub mod panel;
 pub mod press;
 pub mod rule;
+mod screen;
 pub mod selection;
 mod shell;
 pub mod steps;

@@ -9,7 +9,7 @@ use super::auto_focus::{AutoFocus, IDLE_MS};
 use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, CardStage, Cards};
-use super::cells::card::{CardDelay, ListView};
+use super::cells::card::CardView;
 use super::cells::{DisplayKeys, Fold, Motion, RenderContext};
 use super::completion::{Area, Completion, CompletionSources, Popup};
 use super::composer::Composer;
@@ -17,8 +17,9 @@ use super::find::{Find, FindStage};
 use super::keys::{Action, Context, Keymap};
 use super::markdown::Languages;
 use super::msg::{Alert, Cmd, MouseMode, Window};
-use super::panel::{Panel, Screen};
+use super::panel::Panel;
 use super::press::Presses;
+use super::screen::{CardDelay, CardFocus, Screen};
 use super::selection::Selection;
 use super::steps::TodoStep;
 use super::theme::Glyphs;
@@ -152,19 +153,6 @@ pub struct Code {
     pub asked: Languages,
     /// Loaded by the shell.
     pub ready: Languages,
-}
-
-/// The card as last laid out: the visible part of its body, and its cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CardView {
-    pub body_room: usize,
-    pub body_total: usize,
-    /// The line of the card and the column, while a text is written.
-    pub cursor: Option<(usize, usize)>,
-    /// The position of a list's rows.
-    pub list: ListView,
-    /// Lines by which the pane beside a form can scroll.
-    pub side_scroll: usize,
 }
 
 /// The running turn.
@@ -382,6 +370,11 @@ impl Model {
 
     /// Returns the screen that a panel is drawn on, with `rows` rows of the pane.
     pub fn screen(&self, rows: usize) -> Screen<'_> {
+        let focus = match self.focus {
+            Focus::Card if self.auto_focus.is_on => CardFocus::KeysByItself,
+            Focus::Card => CardFocus::Keys,
+            Focus::Composer | Focus::Transcript => CardFocus::Nothing,
+        };
         Screen {
             columns: usize::from(self.columns),
             rows,
@@ -391,6 +384,9 @@ impl Model {
             zone: self.began.time_zone(),
             now: self.now(),
             approved_once: self.dialogue.is_approved_once(),
+            focus,
+            delay: self.card_delay(),
+            position: self.cards.position(),
         }
     }
 

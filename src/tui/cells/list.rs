@@ -1,7 +1,7 @@
 //! Shared drawing of request lists: rows, one request in detail, and the lines above the keys. Only draws. The batch
 //! list is composed by `cells::batch`, the inbox by its panel.
 
-use super::card::{Frame, HiddenLines, LOW, advice, facts, hint, prepare_detail, taint_mark};
+use super::card::{HiddenLines, LOW, advice, facts, hint, prepare_detail, taint_mark};
 use crate::frontend::dialogue::OpenRequest;
 use crate::message::ToolName;
 use crate::stdx::text::width;
@@ -12,6 +12,7 @@ use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, ListKey};
 use crate::tui::line::{Line, Span, TextStyle};
 use crate::tui::list::{ListStage, OpenRows, RequestList, RowMark};
+use crate::tui::screen::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
 /// The widest name of a tool, in cells.
@@ -158,9 +159,9 @@ struct DetailParts {
     clipped: bool,
 }
 
-fn parts(card: &Card, frame: &Frame<'_>, width: usize, rows: usize) -> DetailParts {
+fn parts(card: &Card, screen: &Screen<'_>, width: usize, rows: usize) -> DetailParts {
     let body = card.body.lines().len();
-    let mut facts_below = if frame.rows < LOW { Vec::new() } else { facts(card, frame, width) };
+    let mut facts_below = if screen.rows < LOW { Vec::new() } else { facts(card, screen, width) };
     // The body takes precedence over the facts, and over the blank line between the two.
     let least = 1 + usize::from(card.request.again.is_some());
     let left = rows.saturating_sub(body).max(least.min(rows.saturating_sub(1)));
@@ -175,8 +176,8 @@ fn parts(card: &Card, frame: &Frame<'_>, width: usize, rows: usize) -> DetailPar
 }
 
 /// Returns the detail in so many cells and rows; `keys` show more of it.
-pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &str) -> Detail {
-    let DetailParts { facts_below, room, clipped } = parts(card, frame, width, rows);
+pub fn detail(card: &Card, screen: &Screen<'_>, width: usize, rows: usize, keys: &str) -> Detail {
+    let DetailParts { facts_below, room, clipped } = parts(card, screen, width, rows);
     let body = card.body.lines();
     let from = card.scroll.min(body.len().saturating_sub(room));
     let mut lines: Vec<Line> = body.iter().skip(from).take(room).cloned().collect();
@@ -189,9 +190,9 @@ pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &
 }
 
 /// Updates a request before its detail is drawn, and records how much of it will be visible.
-pub fn lay_out(card: &mut Card, frame: &Frame<'_>, width: usize, rows: usize) {
-    prepare_detail(card, frame, width);
-    let room = parts(card, frame, width, rows).room;
+pub fn lay_out(card: &mut Card, screen: &Screen<'_>, width: usize, rows: usize) {
+    prepare_detail(card, screen, width);
+    let room = parts(card, screen, width, rows).room;
     let total = card.body.lines().len();
     card.scroll = card.scroll.min(total.saturating_sub(room));
     card.saw(width, card.scroll..card.scroll + room, total);

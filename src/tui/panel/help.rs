@@ -6,8 +6,8 @@
 use super::{PanelContext, PanelEffect, PanelState, Screen};
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::keys::{
-    Action, Binding, BindingRow, CHOOSE, CardKey, Context, HelpGroup, KeyProtection, Keymap, Letters, Nav,
-    PanelContextRow, PanelKeys, StatusHint, at, row,
+    Action, Binding, BindingRow, CHOOSE, CardKey, Context, ContextRow, HelpGroup, KeyProtection, Keymap,
+    Letters, Nav, Section, StatusHint, at, row,
 };
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
@@ -38,13 +38,8 @@ const STARTS: [(&str, &str); 4] = [
 const NOTE: &str = "Letters are keys only where no text is typed. A card ignores keys for its first half second, and \
                     Enter, Space and Esc never approve.";
 
-const CONTEXT: Context = Context::Panel(&HELP_KEYS);
-static HELP_KEYS: PanelContextRow = PanelContextRow {
-    name: "help",
-    about: "in the list of keys",
-    letters: Letters::AreText,
-    layer: &[Context::Panel(&HELP_KEYS), Context::Global],
-};
+const CONTEXT: Context =
+    Context::Panel(&ContextRow::new("help", "in the list of keys", Letters::AreText, &[Context::Global]));
 
 /// Lists all keys; once they are listed, closes the list.
 const ALL: Action = Action::Panel("all");
@@ -55,18 +50,15 @@ const ERASE: Action = Action::Panel("erase");
 /// Clears the filter.
 const CLEAR: Action = Action::Panel("clear");
 
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT],
-    sections: &[at(CONTEXT, HelpGroup::Read).rows(&[
-        row("escape", Action::Escape, "Esc Ctrl+C", "").way_out(),
-        row("all", ALL, "?", ""),
-        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
-        row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
-        row("run", RUN, "Enter", ""),
-        row("erase", ERASE, "Backspace Ctrl+H", ""),
-        row("clear", CLEAR, "Ctrl+U", ""),
-    ])],
-};
+pub const KEYS: &[Section] = &[at(CONTEXT, HelpGroup::Read).rows(&[
+    row("escape", Action::Escape, "Esc Ctrl+C", "").way_out(),
+    row("all", ALL, "?", ""),
+    row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
+    row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
+    row("run", RUN, "Enter", ""),
+    row("erase", ERASE, "Backspace Ctrl+H", ""),
+    row("clear", CLEAR, "Ctrl+U", ""),
+])];
 
 const LISTED: &[StatusHint] = &[
     (CONTEXT, &[], "type to filter"),
@@ -89,7 +81,7 @@ const FILTERED: &[StatusHint] = &[
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Help {
     /// The contexts whose keys are listed; all if there are none.
-    here: &'static [Context],
+    here: Vec<Context>,
     pub filter: String,
     /// Lines above the first one shown.
     pub scroll: usize,
@@ -148,7 +140,7 @@ impl PanelState for Help {
             ERASE => self.widen(),
             Action::Escape if self.filter.is_empty() => return Some(PanelEffect::Close),
             // The filter goes first, then the list.
-            CLEAR | Action::Escape => *self = Self::here(self.here),
+            CLEAR | Action::Escape => *self = Self::here(std::mem::take(&mut self.here)),
             ALL if self.here.is_empty() => {
                 return Some(PanelEffect::Close);
             }
@@ -202,17 +194,17 @@ impl PanelState for Help {
     }
 
     fn hints(&self, keymap: &Keymap) -> String {
-        keymap.status(match (self.is_filtered(), self.here) {
+        keymap.status(match (self.is_filtered(), self.here.is_empty()) {
             (true, _) => FILTERED,
-            (false, []) => LISTED,
-            (false, _) => HERE,
+            (false, true) => LISTED,
+            (false, false) => HERE,
         })
     }
 }
 
 impl Help {
     /// Lists the keys of these contexts, the most important one first.
-    pub fn here(here: &'static [Context]) -> Self {
+    pub fn here(here: Vec<Context>) -> Self {
         Self { here, ..Self::default() }
     }
 
@@ -265,7 +257,7 @@ impl Help {
 
     /// Returns all lines of keys.
     fn lines(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
-        if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area, self.here) }
+        if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area, &self.here) }
     }
 
     fn listed(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {

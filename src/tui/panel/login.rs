@@ -14,8 +14,7 @@ use crate::stdx::text::sanitize_line;
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::keys::{
-    Action, Context, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys, StatusHint, TextEdit, at,
-    row,
+    Action, Context, ContextRow, HelpGroup, Keymap, Letters, Nav, Section, StatusHint, TextEdit, at, row,
 };
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
@@ -32,26 +31,22 @@ const INSET: usize = 2;
 /// Most stars drawn, so that the length of a long key is not shown.
 const STARS: usize = 24;
 
-const CONTEXT: Context = Context::Panel(&LOGIN_KEYS);
-static LOGIN_KEYS: PanelContextRow = PanelContextRow {
-    name: "login",
-    about: "while setting up a service",
-    letters: Letters::AreText,
-    layer: &[Context::Panel(&LOGIN_KEYS), Context::Text, Context::Global],
-};
+const CONTEXT: Context = Context::Panel(&ContextRow::new(
+    "login",
+    "while setting up a service",
+    Letters::AreText,
+    &[Context::Text, Context::Global],
+));
 
 /// Goes to the next field; after the last one tries the service.
 const NEXT: Action = Action::Panel("next");
 const TURN: Action = Action::Panel("turn");
 
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT],
-    sections: &[at(CONTEXT, HelpGroup::Work).rows(&[
-        row("next", NEXT, "Enter", ""),
-        row("turn", TURN, "Tab Shift+Tab Up Down", "login: other field"),
-        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
-    ])],
-};
+pub const KEYS: &[Section] = &[at(CONTEXT, HelpGroup::Work).rows(&[
+    row("next", NEXT, "Enter", ""),
+    row("turn", TURN, "Tab Shift+Tab Up Down", "login: other field"),
+    row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
+])];
 
 const LOGIN: &[StatusHint] =
     &[(CONTEXT, &[NEXT], " continue"), (Context::Global, &[Action::Escape], " back")];

@@ -10,12 +10,12 @@ use crate::frontend::sentences;
 use crate::tool::Risk;
 use crate::tui::batch::Question;
 use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
-use crate::tui::cells::card::{Room, fitting, heading, lay_out, size};
+use crate::tui::cells::card::{fitting, heading, lay_out, size};
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::find::{Piece, Query};
 use crate::tui::keys::{
-    Action, CardKey, Context, FindKey, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys,
-    StatusHint, at, row,
+    Action, CardKey, Context, ContextRow, FindKey, HelpGroup, Keymap, Letters, Nav, Section, StatusHint, at,
+    row,
 };
 use crate::tui::line::{Line, TextStyle};
 use crate::tui::list::{ApprovalOutcome, approve};
@@ -27,33 +27,25 @@ const EDGES: usize = 2;
 /// Cells at both sides of a line.
 const SIDES: usize = 2;
 
-const CONTEXT: Context = Context::Panel(&PAGER_KEYS);
-static PAGER_KEYS: PanelContextRow = PanelContextRow {
-    name: "pager",
-    about: "in the pager",
-    letters: Letters::AreKeys,
-    layer: &[Context::Panel(&PAGER_KEYS), Context::Global],
-};
+const CONTEXT: Context =
+    Context::Panel(&ContextRow::new("pager", "in the pager", Letters::AreKeys, &[Context::Global]));
 
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT],
-    sections: &[at(CONTEXT, HelpGroup::Decide).rows(&[
-        row("yes", Action::Card(CardKey::Yes), "y", "").approves(),
-        row("yes-unread", Action::Card(CardKey::YesUnread), "Y", "").approves(),
-        row("previous", Action::Nav(Nav::Up), "Up k", ""),
-        row("next", Action::Nav(Nav::Down), "Down j", ""),
-        row("page-up", Action::Nav(Nav::PageUp), "b", ""),
-        row("page-down", Action::Nav(Nav::PageDown), "Space", ""),
-        row("top", Action::Top, "Home g", ""),
-        row("bottom", Action::Bottom, "End G", ""),
-        row("next-hunk", Action::Card(CardKey::NextHunk), "] Alt+Down", ""),
-        row("previous-hunk", Action::Card(CardKey::PreviousHunk), "[ Alt+Up", ""),
-        row("find-open", Action::Find(FindKey::Open), "/ Ctrl+F", "pager: find"),
-        row("find-next", Action::Find(FindKey::Next), "n", "pager: next match"),
-        row("find-previous", Action::Find(FindKey::Previous), "N", ""),
-        row("close", Action::Card(CardKey::Whole), "v q", "pager: back"),
-    ])],
-};
+pub const KEYS: &[Section] = &[at(CONTEXT, HelpGroup::Decide).rows(&[
+    row("yes", Action::Card(CardKey::Yes), "y", "").approves(),
+    row("yes-unread", Action::Card(CardKey::YesUnread), "Y", "").approves(),
+    row("previous", Action::Nav(Nav::Up), "Up k", ""),
+    row("next", Action::Nav(Nav::Down), "Down j", ""),
+    row("page-up", Action::Nav(Nav::PageUp), "b", ""),
+    row("page-down", Action::Nav(Nav::PageDown), "Space", ""),
+    row("top", Action::Top, "Home g", ""),
+    row("bottom", Action::Bottom, "End G", ""),
+    row("next-hunk", Action::Card(CardKey::NextHunk), "] Alt+Down", ""),
+    row("previous-hunk", Action::Card(CardKey::PreviousHunk), "[ Alt+Up", ""),
+    row("find-open", Action::Find(FindKey::Open), "/ Ctrl+F", "pager: find"),
+    row("find-next", Action::Find(FindKey::Next), "n", "pager: next match"),
+    row("find-previous", Action::Find(FindKey::Previous), "N", ""),
+    row("close", Action::Card(CardKey::Whole), "v q", "pager: back"),
+])];
 
 const PAGING: &[StatusHint] = &[
     (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
@@ -313,21 +305,13 @@ impl PanelState for Pager {
 
     fn lay_out(&mut self, screen: &Screen<'_>, cards: &mut Cards) {
         let width = screen.columns.saturating_sub(SIDES);
-        let room = Room {
-            width,
-            columns: screen.columns,
-            header: screen.header,
-            glyphs: screen.context.glyphs,
-            languages: screen.context.languages,
-            zone: screen.zone,
-            form: if self.of.len() == 1 { BodyForm::WithArguments } else { BodyForm::Change },
-        };
+        let form = if self.of.len() == 1 { BodyForm::WithArguments } else { BodyForm::Change };
         for id in &self.of {
             if let Some(card) = cards.find_mut(id) {
                 if self.page.is_cut && self.scroll + self.page.rows >= self.page.total {
                     card.deepen();
                 }
-                lay_out(card, &room);
+                lay_out(card, screen, width, form);
             }
         }
         let mut page = PagerPage { rows: screen.rows.saturating_sub(EDGES), ..PagerPage::default() };

@@ -72,7 +72,7 @@ fn defer(model: &mut Model, key: Key) {
 
 /// Executes a key that was deferred.
 pub fn execute(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
-    if let Some(binding) = model.keymap.binding(model.place().layer(), key) {
+    if let Some(binding) = model.keymap.binding(&model.place().layer(), key) {
         perform(model, key, binding, cmds);
     }
 }
@@ -95,7 +95,7 @@ fn take(model: &mut Model, key: Key, again: bool, cmds: &mut Vec<Cmd>) {
         return guarded(model, key, cmds);
     }
     let second = chord_begun.then(|| model.keymap.binding(&[Context::Chord], key)).flatten();
-    let binding = second.or_else(|| model.keymap.binding(layer, key));
+    let binding = second.or_else(|| model.keymap.binding(&layer, key));
     let action = binding.map(|row| row.action);
     select::before(model, action);
     if is_guarded(model, binding) {

@@ -138,10 +138,8 @@ fn pane(paint: &mut LinePainter<'_>, model: &Model, rows: usize) -> Option<(usiz
             Row::Text(cell, at, line) => paint.line(2 + row, 0, &marks.line(cell, at, line)),
             Row::Card(index, line) => {
                 paint.line(2 + row, 0, line);
-                if let Some((at, column)) = model.card_view.cursor
-                    && at == index
-                {
-                    cursor = Some((2 + row, column));
+                if let Some(at) = model.card_view.cursor.filter(|at| at.row == index) {
+                    cursor = Some((2 + row, at.column));
                 }
             }
         }

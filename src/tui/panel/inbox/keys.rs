@@ -130,8 +130,8 @@ impl PanelState for Inbox {
         if shape.detail_rows > 0
             && let Some(Detail::Whole { card, header }) = self.details.get_mut(&id)
         {
-            let frame = draw::detail_frame(screen, header.as_deref(), &shape);
-            cells::list::lay_out(card, &frame, shape.detail_width, shape.detail_rows);
+            let screen = draw::detail_screen(screen, header.as_deref(), &shape);
+            cells::list::lay_out(card, &screen, shape.detail_width, shape.detail_rows);
         }
         self.details.context(&id);
     }
