@@ -105,7 +105,7 @@ fn what_stands_in_the_way_of_editing_is_told() {
     shows(&mut { screen }, "! read all of it before editing: PgDn to the end, v shows all of it");
 }
 
-/// The notice stands on the rule: the text above it is whole, in narrow and in wide letters.
+/// The notice is on the rule: the text above it is whole, in narrow and in wide letters.
 #[test]
 fn the_pill_covers_no_text() {
     for text in ["x".repeat(2_000), "日".repeat(1_000), format!("a{}", "日".repeat(1_000))] {

@@ -1,4 +1,4 @@
-//! What a provider's bad day looks like: waits with another model behind, that model at work, refusals. At three sizes,
+//! Failures of a provider: waits with another model behind, that model at work, refusals. At three sizes,
 //! in the full screen; and as lines in the plain front end.
 
 use std::time::Duration;

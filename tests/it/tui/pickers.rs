@@ -107,7 +107,7 @@ fn sessions() -> Vec<SessionLine> {
     ]
 }
 
-/// What the home screen lists.
+/// The sessions that the home screen lists.
 fn recent() -> ServerMessage {
     ServerMessage::Recent { sessions: sessions() }
 }
@@ -531,7 +531,7 @@ fn typing_among_many_files_is_quick() {
     assert!(!screen.cmds.contains(&Cmd::Redraw));
 }
 
-/// The popup lies over a card: where it stands, a press means the popup and nothing below.
+/// The popup lies over a card: there a press goes to the popup and to nothing below.
 #[test]
 fn no_press_goes_through_the_popup() {
     let open = || {

@@ -1,4 +1,4 @@
-//! What a person sees of the calls of a turn: the change each made, its outcome in words, by whom and why it was denied,
+//! The calls of a turn on the screen: the change each made, its outcome in words, by whom and why it was denied,
 //! the end of a failed output, and what is left of a reply that broke off.
 
 use std::sync::Arc;
@@ -315,7 +315,7 @@ fn a_sent_paste_shows_the_words_behind_it() {
     assert!(shot.contains("why[pasted 500 lines, 6.3 kB]does it fail"), "{shot}");
     let mut whole = screen.keys("<c-o>");
     assert!(whole.shot().contains("log line 500"));
-    // After a restart nobody knows any more what was pasted.
+    // A restart loses which text was pasted.
     let stored =
         ServerMessage::Transcript { messages: vec![Message::user(sent).into()], decided: Vec::new() };
     let shot = Screen::open(80, 60).notice(stored).shot();

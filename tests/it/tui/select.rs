@@ -52,7 +52,7 @@ fn tools(screen: Screen) -> Screen {
         .wait(10)
 }
 
-/// The row of the screen on which a text stands.
+/// The row of the screen that shows a text.
 fn row_of(screen: &mut Screen, text: &str) -> u16 {
     let shot = screen.shot();
     let row =
@@ -282,7 +282,7 @@ fn the_mouse_can_be_given_back() {
     assert_eq!(screen.cmds.last(), Some(&Cmd::Mouse(MouseMode::Terminals)));
     let screen = screen.drag((3, 3), (9, 4));
     assert!(screen.copies().is_empty() && screen.model.selection.mark.is_none());
-    // What the shell takes for a wheel among the arrows of such a terminal scrolls all the same.
+    // Arrows of such a terminal that the shell takes for a wheel scroll too.
     assert!(!screen.mouse(PointerEvent::WheelUp, 0, 2).model.transcript.follows());
 }
 

@@ -28,7 +28,7 @@ fn answered(co: Co) -> (Co, Service, Terminal) {
     (co, service, screen)
 }
 
-/// The row, from 1, on which this text stands, and the column, from 1, at which it begins.
+/// The row, from 1, that shows this text, and the column, from 1, at which it begins.
 fn place_of(screen: &Terminal, text: &str) -> (usize, usize) {
     let shown = screen.screen();
     let found = shown.lines().enumerate().find_map(|(row, line)| {
