@@ -40,9 +40,9 @@ mod view;
 
 pub use self::cells::{Fold, Motion};
 pub use self::exit::ExitLines;
-pub use self::model::{Model, Setup};
-pub use self::msg::{Cmd, Input, MouseMode, Msg};
+pub use self::model::Model;
+pub use self::msg::{Cmd, Input, MouseMode};
 pub use self::shell::{Call, Host, TuiError, TuiLink, TuiOptions, run};
 pub use self::theme::{Glyphs, SandboxPaths, Theme};
 pub use self::update::update;
-pub use self::view::view;
+pub use self::view::paint;

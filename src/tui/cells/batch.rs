@@ -259,11 +259,7 @@ fn what(card: &Card) -> Line {
     let words = if subject.is_empty() { one_line_summary(&request.plan.summary, 200) } else { subject };
     let line = Line::of(words, Role::Text);
     match &request.plan.preview {
-        Preview::Diff { lines, .. } => {
-            let counts = diff::counts(lines);
-            line.with(format!("  +{}", counts.added), Role::Added)
-                .with(format!(" -{}", counts.removed), Role::Removed)
-        }
+        Preview::Diff { lines, .. } => line.with("  ", Role::Added).joined(diff::counts(lines)),
         Preview::None | Preview::Text { .. } | Preview::Fields { .. } => line,
     }
 }

@@ -22,14 +22,9 @@ pub fn draw(cap: &CapCard, screen: &Screen<'_>) -> CardLayout {
     sheet.border(&title, &Line::of(question.cap.setting(), Role::Dim), 0);
     let figures = if screen.rows < LOW { short_figures(cap) } else { figures(cap) };
     for (name, text) in figures {
-        let mut first = Line::of(name, Role::Dim);
-        first.pad_to(NAMES);
-        let room = sheet.inner.saturating_sub(NAMES);
-        let rows = wrap_spans(&[Span::new(text, Role::Text)], room, &Margin::default());
-        for (at, row) in rows.into_iter().enumerate() {
-            let head = if at == 0 { first.clone() } else { Line::of(" ".repeat(NAMES), Role::Text) };
-            sheet.put(head.joined(row));
-        }
+        let first = Line::of(format!("{name:<NAMES$}"), Role::Dim);
+        let margin = Margin::new(first, Line::of(" ".repeat(NAMES), Role::Text));
+        sheet.put_all(wrap_spans(&[Span::new(text, Role::Text)], sheet.inner, &margin));
     }
     let word = cap.said.map(|said| match said {
         CapAnswer::GoOn => "continue: sending…",

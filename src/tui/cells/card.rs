@@ -14,8 +14,7 @@ pub use self::body::{lay_out, prepare_detail};
 pub use self::facts::facts;
 pub use self::keys::{decide, fitting, keys_line, more};
 pub use self::sheet::{
-    BODY, CardLayout, CardView, HiddenLines, LOW, ListView, NARROW, Sheet, WIDEST, advice, hint, inner,
-    taint_mark,
+    BODY, CardLayout, CardView, LOW, ListView, NARROW, Sheet, WIDEST, advice, hint, inner, taint_mark,
 };
 pub use self::taint::{argument_of, sources};
 use super::{Fold, call, diff, form, rule};
@@ -64,7 +63,7 @@ fn width(card: &Card, screen: &Screen<'_>) -> usize {
 impl Sheet<'_> {
     fn asking(&mut self, card: &Card) {
         let body = card.body.lines();
-        self.drawn.hunks = card.body.hunks().to_vec();
+        self.drawn.hunks = card.body.page.hunks.clone();
         let facts = if self.screen.rows < LOW { Vec::new() } else { facts(card, self.screen, self.inner) };
         let foot = self.foot(card);
         let fixed = 2 + facts.len() + foot.len();
@@ -73,7 +72,7 @@ impl Sheet<'_> {
             Fold::Open => usize::MAX,
         };
         let space = self.screen.rows.saturating_sub(fixed).min(cap).max(1);
-        let clipped = body.len() > space || card.body.more() > 0;
+        let clipped = body.len() > space || card.body.more > 0;
         // The hint takes a line of its own, so that it covers nothing.
         let room = if clipped { space.saturating_sub(1).max(1).min(body.len()) } else { body.len() };
         let from = card.scroll.min(body.len().saturating_sub(room));
@@ -84,8 +83,7 @@ impl Sheet<'_> {
         }
         if clipped {
             let keys = more(self.screen.keymap, Context::Card, Action::Card(CardKey::Whole));
-            let out = HiddenLines { above: from, below: body.len() - from - room, bytes: card.body.more() };
-            self.put(hint(&out, &keys, self.inner));
+            self.put(hint(from, body.len() - from - room, card.body.more, &keys, self.inner));
         }
         self.drawn.body_width = self.inner;
         self.drawn.view.body_room = room;
@@ -119,7 +117,7 @@ impl Sheet<'_> {
         line = line.joined(size(card, self.screen.context.glyphs, self.width));
         let (mut seen, total) = (card.seen, card.body.lines().len());
         seen.show(shown, total);
-        if seen.left(total) > 0 && card.body.more() == 0 {
+        if seen.left(total) > 0 && card.body.more == 0 {
             line = line.with(format!("{dot}{} not seen", seen.left(total)), Role::Waiting);
         }
         line
@@ -141,11 +139,7 @@ pub fn size(card: &Card, glyphs: &Glyphs, width: usize) -> Line {
     let role = if card.is_high() { Role::High } else { Role::Dim };
     let mut line = Line::of(card.request.risk.word(), role);
     if let Preview::Diff { lines, .. } = &card.request.plan.preview {
-        let counts = diff::counts(lines);
-        line = line
-            .with(&dot, Role::Dim)
-            .with(format!("+{}", counts.added), Role::Added)
-            .with(format!(" -{}", counts.removed), Role::Removed);
+        line = line.with(&dot, Role::Dim).joined(diff::counts(lines));
         let hunks = hunks::count(lines);
         if hunks > 1 && width >= NARROW {
             line = line.with(format!("{dot}{hunks} hunks"), Role::Dim);

@@ -175,7 +175,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
     }
     match &form.check {
         Err(problem) => say(format!("{} {problem}", glyphs.fail), Role::Fail),
-        Ok(_) if !form.knows_tool() => {
+        Ok(_) if form.schema.is_none() => {
             say(format!("{} valid JSON; the tool's fields are unknown", glyphs.ok), Role::Ok);
         }
         Ok(_) => {
@@ -364,10 +364,7 @@ fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
 fn changes(form: &Form, screen: &Screen<'_>, height: usize) -> (Vec<Line>, usize) {
     let mut sheet = Sheet::new(screen, screen.columns - width(screen.columns));
     let changes = form.changes.as_deref().unwrap_or_default();
-    let counts = counts(changes);
-    let badge = Line::of(format!("+{}", counts.added), Role::Added)
-        .with(format!(" -{}", counts.removed), Role::Removed);
-    sheet.border(&Line::of("changes", Role::Heading), &badge, 0);
+    sheet.border(&Line::of("changes", Role::Heading), &counts(changes), 0);
     let half = (sheet.inner.saturating_sub(3)) / 2;
     let mut lines = Vec::new();
     if form.check.is_err() {

@@ -30,10 +30,6 @@ impl PanelContext<'_> {
         self.cmds.push(Cmd::Ask(query));
     }
 
-    pub fn stop_first(&self) -> String {
-        stop_first(self.screen.keymap)
-    }
-
     pub fn flash(&mut self, text: impl Into<String>) {
         self.flash = Some(text.into());
     }

@@ -98,18 +98,6 @@ impl MaskedKey {
         text.trim().lines().next().unwrap_or_default().chars().for_each(|c| self.push(c));
     }
 
-    fn backspace(&mut self) {
-        self.0.pop();
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Returns the number of characters.
     fn count(&self) -> usize {
         self.0.chars().count()
@@ -179,7 +167,7 @@ impl PanelState for Login {
                 self.stage = LoginStage::Consent;
             }
             Err(LoginFailure::Failed(trouble)) => {
-                self.key.clear();
+                self.key.0.clear();
                 self.stage = match (self.has_address(), self.has_key()) {
                     (_, true) => LoginStage::Key,
                     (true, false) => LoginStage::Address,
@@ -290,7 +278,7 @@ impl Login {
                 self.trouble = None;
                 self.stage = LoginStage::Key;
             }
-            LoginStage::Key if self.key.is_empty() && self.service.key == LoginNeed::Needed => {
+            LoginStage::Key if self.key.0.is_empty() && self.service.key == LoginNeed::Needed => {
                 self.trouble = Some("A key is needed; paste it here.".to_owned());
             }
             LoginStage::Address | LoginStage::Key => self.send(Consent::NotAsked, cx),
@@ -329,9 +317,9 @@ impl Login {
     fn edit(&mut self, edit: TextEdit) {
         match (self.stage, edit) {
             (LoginStage::Address, _) => self.address.edit(edit),
-            (LoginStage::Key, TextEdit::Backspace) => self.key.backspace(),
+            (LoginStage::Key, TextEdit::Backspace) => drop(self.key.0.pop()),
             (LoginStage::Key, TextEdit::KillToStart | TextEdit::KillWordBack | TextEdit::KillPartBack) => {
-                self.key.clear();
+                self.key.0.clear();
             }
             (LoginStage::Key | LoginStage::Trying | LoginStage::Consent, _) => {}
         }
@@ -399,7 +387,7 @@ mod tests {
         key.paste("  hunter2-key\nrest\n");
         key.push(' ');
         key.push('x');
-        key.backspace();
+        key.0.pop();
         assert_eq!((key.count(), format!("{key:?}").as_str()), (11, "Masked(…)"));
         let taken = key.typed();
         assert!(!format!("{taken:?}").contains("hunter2"));

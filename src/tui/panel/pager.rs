@@ -238,6 +238,19 @@ impl Pager {
         ]));
         fitting(keys, screen.context.glyphs.dot, room)
     }
+
+    /// Returns the lines of the page for each request: its heading if there are several, its body, a blank line.
+    fn starts(&self, cards: &Cards) -> Vec<Range<usize>> {
+        let head = usize::from(self.of.len() > 1);
+        let mut from = 0;
+        let one = |id: &RequestId| {
+            let lines = cards.find(id).map_or(0, |card| card.body.lines().len());
+            let range = from..from + head + lines + 1;
+            from = range.end;
+            range
+        };
+        self.of.iter().map(one).collect()
+    }
 }
 
 fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
@@ -360,21 +373,6 @@ impl PanelState for Pager {
     }
 }
 
-impl Pager {
-    /// Returns the lines of the page for each request: its heading if there are several, its body, a blank line.
-    fn starts(&self, cards: &Cards) -> Vec<Range<usize>> {
-        let head = usize::from(self.of.len() > 1);
-        let mut from = 0;
-        let one = |id: &RequestId| {
-            let lines = cards.find(id).map_or(0, |card| card.body.lines().len());
-            let range = from..from + head + lines + 1;
-            from = range.end;
-            range
-        };
-        self.of.iter().map(one).collect()
-    }
-}
-
 impl PagerPage {
     /// Adds the lines of a request that are on the screen, and records that they are.
     fn add(
@@ -397,7 +395,7 @@ impl PagerPage {
                 self.lines.push(Line::spread(words, size(card, screen.context.glyphs, width), width));
             }
         }
-        self.stops.extend(card.body.hunks().iter().map(|line| body + line));
+        self.stops.extend(card.body.page.hunks.iter().map(|line| body + line));
         let total = card.body.lines().len();
         let visible = shown.start.max(body) - body..shown.end.max(body).min(range.end - 1).max(body) - body;
         if !visible.is_empty() {
@@ -407,7 +405,7 @@ impl PagerPage {
         if shown.contains(&(range.end - 1)) {
             self.lines.push(Line::new());
         }
-        self.is_cut |= card.body.more() > 0;
+        self.is_cut |= card.body.more > 0;
         self.unseen += card.seen.left(total);
     }
 }

@@ -129,10 +129,6 @@ impl ToolServers {
         self.asked = None;
     }
 
-    fn chosen_server(&self) -> Option<&ServerLine> {
-        self.list.lines.iter().find(|server| server.name == self.chosen.server)
-    }
-
     /// Switches the chosen server or tool.
     fn switch(&mut self, cx: &mut PanelContext<'_>) {
         let rows = self.rows();
@@ -203,7 +199,8 @@ impl ToolServers {
 
     /// Returns the facts of the chosen server.
     fn facts(&self, room: usize) -> Vec<Line> {
-        let Some(server) = self.chosen_server() else { return Vec::new() };
+        let chosen = self.list.lines.iter().find(|server| server.name == self.chosen.server);
+        let Some(server) = chosen else { return Vec::new() };
         let margin = Margin::new(Line::new(), Line::of("  ", Role::Text));
         let is_agreed = !matches!(&server.origin, ServerOrigin::Project { content: Some(_) });
         let wrapped = |fact: &String| {

@@ -32,7 +32,7 @@ use super::cells::card::{CardLayout, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
 use super::markdown::Languages;
 use super::model::{HANGUP_MS, Model};
-use super::msg::{Cmd, Input, Msg};
+use super::msg::{Cmd, Input};
 use super::screen::Screen;
 use crate::frontend::Lifecycle;
 use crate::frontend::protocol::Update;
@@ -45,16 +45,16 @@ enum Direction {
 }
 
 /// Applies one message.
-pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+pub fn update(model: &mut Model, now_ms: u64, input: Input) -> Vec<Cmd> {
     let mut cmds = Vec::new();
-    model.now_ms = model.now_ms.max(msg.now_ms);
+    model.now_ms = model.now_ms.max(now_ms);
     timers(model, &mut cmds);
     // A key that waited for its turn may have followed the deferred one in time.
-    if !matches!(msg.input, Input::Key(_) | Input::Paste(_)) {
+    if !matches!(input, Input::Key(_) | Input::Paste(_)) {
         key::execute_due(model, &mut cmds);
     }
     let may_write = matches!(
-        msg.input,
+        input,
         Input::Key(_)
             | Input::Paste(_)
             | Input::Mouse(_)
@@ -64,7 +64,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             | Input::Named { .. }
             | Input::Clipboard(_)
     );
-    match msg.input {
+    match input {
         Input::Key(key) => key::press(model, key, &mut cmds),
         Input::Paste(text) => key::paste(model, &text, &mut cmds),
         Input::Mouse(mouse) => mouse::take(model, mouse, &mut cmds),
@@ -97,7 +97,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         }
         Input::Window(window) => alert::focus(model, window),
         Input::Tick => {}
-        Input::Loaded(languages) => model.code.ready = model.code.ready | languages,
+        Input::Loaded(languages) => model.languages_ready = model.languages_ready | languages,
         Input::Frame => {
             super::find::keys::refresh(model);
             lay_out(model);
@@ -191,9 +191,9 @@ fn lay_out(model: &mut Model) {
 /// Loads the languages of the code on the screen, each once.
 fn load_languages(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let card = model.cards.current().and_then(Card::language).map_or(Languages::NONE, Languages::of);
-    let wanted = (model.transcript.named_languages() | card).without(model.code.asked);
+    let wanted = (model.transcript.named_languages() | card).without(model.languages_asked);
     if !wanted.is_empty() {
-        model.code.asked = model.code.asked | wanted;
+        model.languages_asked = model.languages_asked | wanted;
         cmds.push(Cmd::Load(wanted));
     }
 }

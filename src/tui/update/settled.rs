@@ -105,11 +105,7 @@ fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
     let tone = match settled {
         Settlement::Decided { approval: Approval::Approve { .. }, .. } => Tone::Plain,
         Settlement::Decided { approval: Approval::Deny { .. }, .. } => Tone::Error,
-        Settlement::Decided { approval: Approval::Later, .. }
-        | Settlement::Withdrawn
-        | Settlement::StillWaiting
-        | Settlement::Superseded
-        | Settlement::Expired => Tone::Warning,
+        _ => Tone::Warning,
     };
     let (mut told, by) = match settled {
         Settlement::Decided { approval, by } => {
@@ -128,7 +124,7 @@ fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
     if let (CardStage::Deciding(sent), Some(by)) = (stage, by)
         && *by != HERE
     {
-        told.add(&format!("; your {} came too late", sent.word()));
+        told.add(&format!("; your {} came too late", sent.word));
     }
     (told, tone)
 }

@@ -252,7 +252,7 @@ fn what_waits_for_another_says_so() {
     // It says so no longer than it is true.
     let mut ran = screen.event(Event::ToolRunning { call: call(2, "shell", json!({ "command": "make" })) });
     assert!(!ran.shot().contains("runs after"), "{}", ran.shot());
-    // What touches nothing waits for nothing.
+    // A call that touches nothing waits for nothing.
     let mut free = shell_request(2, "make", Risk::Low);
     free.plan.access = Access::Nothing;
     let screen = Screen::open(120, 30).prompted("go").asked(test_run(Risk::Low)).asked(free).wait(600);
@@ -359,7 +359,7 @@ fn a_megabyte_is_laid_out_once_and_read_outside() {
     assert!(changed.keys("y").asks().is_empty(), "what was read is not what is asked now");
 }
 
-/// What is cut off is never taken for seen, and comes when it is looked for.
+/// Text that is cut off never counts as seen, and is shown on demand.
 #[test]
 fn a_long_text_is_laid_out_as_far_as_it_is_looked_for() {
     let text = "0123456789".repeat(15_000);
@@ -381,7 +381,7 @@ fn a_long_text_is_laid_out_as_far_as_it_is_looked_for() {
         let mut request = shell_request(1, &text, Risk::Medium);
         request.plan.preview = preview;
         let mut screen = asking(Screen::open(160, 50), request);
-        let more = |screen: &Screen| screen.model.cards.current().unwrap().body.more();
+        let more = |screen: &Screen| screen.model.cards.current().unwrap().body.more;
         assert!(more(&screen) > 0, "{name}");
         assert!(screen.shot().contains(" kB more: PgDn, v view]"), "{name}: {}", screen.shot());
         let mut pages = 0;
@@ -541,7 +541,7 @@ fn the_end_of_a_long_change_is_one_key_away_and_a_file_may_be_approved_unread() 
         let mut screen = open(long_change(Risk::Medium)).keys(end);
         let shot = screen.shot();
         assert!(shot.contains("line 300") && !shot.contains("line 10 "), "{end}: {shot}");
-        // What was skipped was not seen.
+        // Skipped lines were not seen.
         let mut screen = screen.keys("y");
         assert!(screen.asks().is_empty());
         assert!(screen.shot().contains("Y approves"), "{}", screen.shot());

@@ -1,4 +1,4 @@
-//! The body of a request, laid out once per basis, so that a long diff is not laid out for every screen. Called by the
+//! The body of a request, laid out once per basis, so that a long diff is not laid out for every frame. Called by the
 //! layout before it draws a card or a list.
 
 use std::collections::BTreeSet;

@@ -75,9 +75,7 @@ impl Sheet<'_> {
         }
         fitting(keys, dot, room)
     }
-}
 
-impl Sheet<'_> {
     /// Returns the rows for the reason of a denial.
     fn reason_rows(&self) -> usize {
         REASON.min(self.screen.rows / 4).max(1)

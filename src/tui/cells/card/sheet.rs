@@ -141,21 +141,14 @@ pub fn taint_mark(is_tainted: bool, glyphs: &Glyphs) -> Line {
     if is_tainted { Line::of(format!(" {}", glyphs.taint), Role::Waiting) } else { Line::new() }
 }
 
-/// The hidden part of a body: lines, and bytes that are not laid out.
-pub struct HiddenLines {
-    pub above: usize,
-    pub below: usize,
-    pub bytes: usize,
-}
-
 /// Describes the hidden part.
-pub fn hint(out: &HiddenLines, keys: &str, width: usize) -> Line {
-    let more = match (out.bytes, out.below) {
-        (0, 0) => format!("end, {} lines above", out.above),
+pub fn hint(above: usize, below: usize, bytes: usize, keys: &str, width: usize) -> Line {
+    let more = match (bytes, below) {
+        (0, 0) => format!("end, {above} lines above"),
         (0, below) => format!("{below} more lines"),
         (bytes, _) => format!("{} more", size(bytes)),
     };
-    let is_end = out.bytes == 0 && out.below == 0;
+    let is_end = bytes == 0 && below == 0;
     let hint = if is_end || keys.is_empty() { format!("[{more}]") } else { format!("[{more}: {keys}]") };
     Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
 }

@@ -220,7 +220,7 @@ impl InboxTable {
 /// Returns the chosen request in exactly its rows.
 fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let head = shape.detail_head;
-    let mut lines = match inbox.chosen().map(|line| inbox.details.get(&line.id)) {
+    let mut lines = match inbox.chosen().map(|line| inbox.details.known.get(&line.id)) {
         None => Vec::new(),
         Some(None) => vec![Line::of("looking…", Role::Dim)],
         Some(Some(Detail::Gone(text))) => {

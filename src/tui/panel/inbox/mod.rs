@@ -282,18 +282,10 @@ impl Inbox {
         }
     }
 
-    /// Records that the row was on the screen.
-    pub fn glance(&mut self, index: usize) {
-        let id = &self.lines[index].id;
-        if !self.glanced.contains(id) {
-            self.glanced.insert(id.clone());
-        }
-    }
-
     /// Returns how much of it was seen. For a low-risk request without taint its row is enough.
     fn seen(&self, line: &InboxLine) -> SeenPart {
         let row_says_it = line.risk == Risk::Low && !line.tainted;
-        let all = self.details.is_seen(&line.id) || (row_says_it && self.glanced.contains(&line.id));
+        let all = self.details.seen.contains(&line.id) || (row_says_it && self.glanced.contains(&line.id));
         if all { SeenPart::All } else { SeenPart::UpTo(0) }
     }
 }

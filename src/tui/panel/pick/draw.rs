@@ -180,7 +180,7 @@ fn entries(screen: &Screen<'_>, pick: &Picker, width: usize, room: usize) -> Vec
 fn nothing(screen: &Screen<'_>, pick: &Picker) -> String {
     let words = match (&pick.list, pick.total(), pick.only_here) {
         (_, 0, _) if pick.is_loading => "loading…",
-        (List::Sessions { said, .. }, ..) if said.is_looking() => "looking…",
+        (List::Sessions { said, .. }, ..) if said.asked.is_some() => "looking…",
         (List::Earlier(_), 0, _) => "No prompts yet.",
         (List::Sessions { .. }, 0, _) => "No other sessions yet.",
         (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => "Type the model's name and press Enter.",

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use self::preview::Preview;
 use self::search::SessionSearch;
-use super::{Login, Panel, PanelContext, PanelEffect, PanelState, Screen};
+use super::{Login, Panel, PanelContext, PanelEffect, PanelState, Screen, stop_first};
 use crate::frontend::protocol::{
     ClientQuery, ClientRequest, EarlierLine, LoginReason, ModelLine, QueryAnswer, ServerMessage, ServiceLine,
     SessionLine,
@@ -153,7 +153,7 @@ impl PanelState for Picker {
     fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
         match (query, answer, &mut self.list) {
             (_, QueryAnswer::Earlier { lines }, _) => self.tell_earlier(lines),
-            // What was entered in this session stays listed.
+            // Lines entered in this session stay listed.
             (ClientQuery::Earlier, QueryAnswer::Failed, _) => self.is_loading = false,
             (
                 ClientQuery::Preview { session },
@@ -367,7 +367,7 @@ impl Picker {
         match &self.list {
             List::Earlier(lines) => self.of_chosen(lines).map(|line| PanelEffect::Write(line.text.clone())),
             List::Sessions { sessions, .. } if cx.turn_runs && self.of_chosen(sessions).is_some() => {
-                cx.flash(cx.stop_first());
+                cx.flash(stop_first(cx.screen.keymap));
                 None
             }
             List::Sessions { sessions, .. } => {
