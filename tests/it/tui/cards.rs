@@ -447,6 +447,8 @@ fn a_question_is_answered_by_numbers_or_words() {
         "{}",
         screen.shot()
     );
+    let mut screen = screen.keys("2");
+    assert!(screen.shot().contains("2  [x] the one"), "{}", screen.shot());
     assert_eq!(
         answers(&many(Screen::open(80, 24)).keys("2y")),
         [json!("the one of 3 November, 1,240 EUR; the one of 9 November, 1,310 EUR")]

@@ -26,6 +26,7 @@ impl BodyBasis {
             && (self.form, self.why) == (form, card.why)
             && self.skipped.iter().copied().eq(card.hunks.skips())
             && self.here == card.hunks.here()
+            && self.chosen == card.chosen
             && self.place == place(card, screen.header)
             && self.after == card.after
             && (self.glyphs, self.languages) == (screen.context.glyphs, screen.context.languages)
