@@ -315,7 +315,7 @@ impl CallRow {
     fn decided(&self, context: &RenderContext) -> Option<&DecisionSentence> {
         let beside =
             if matches!(self.state, CallState::Done(ReturnStatus::Ok)) { width(&self.amount()) } else { 0 };
-        self.decision.as_ref().filter(|told| width(&told.to_string()) + beside <= context.width / 2 - 10)
+        self.decision.as_ref().filter(|said| width(&said.to_string()) + beside <= context.width / 2 - 10)
     }
 
     /// Whether the row itself states the decision.

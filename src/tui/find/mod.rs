@@ -224,8 +224,8 @@ impl Find {
     }
 }
 
-/// Counts the matches that are not visible: above, below and in folded text. `seen` are the cells on the screen, `lines` returns the visible
-/// lines of a cell.
+/// Counts the matches that are not visible: above, below and in folded text. `seen` are the cells on the screen, `lines`
+/// returns the visible lines of a cell.
 pub fn elsewhere(
     find: &Find,
     all: &[Cell],

@@ -100,6 +100,7 @@ fn meant(popup: &Popup, length: usize) -> EnterAction {
 }
 
 /// Replaces the word with the chosen row.
+/// Writes the chosen row into the composer. A complete word gets a space, unless it is sent at once.
 fn accept(model: &mut Model, then: EnterAction) {
     let Some(popup) = model.completion.popup.take() else { return };
     let Some(row) = popup.chosen() else {

@@ -211,7 +211,7 @@ impl Inbox {
     /// Requests the details of the chosen request, one request at a time.
     fn follow(&mut self, cx: &mut PanelContext<'_>) {
         let Some(id) = self.chosen_id() else { return };
-        if self.details.asked.is_none() && self.details.known.get(&id).is_none() {
+        if self.details.asked.is_none() && !self.details.known.contains_key(&id) {
             self.details.asked = Some(id.clone());
             cx.ask(ClientQuery::Request { request: id });
         }
