@@ -10,9 +10,3 @@ pub struct CapCard {
     /// The answer that was sent; the turn confirms it.
     pub said: Option<CapAnswer>,
 }
-
-impl CapCard {
-    pub fn new(question: CapQuestion) -> Self {
-        Self { question, said: None }
-    }
-}

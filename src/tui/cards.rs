@@ -35,7 +35,7 @@ pub struct Cards {
     /// The index of the current card among those that are shown.
     at: usize,
     /// Requests that arrived again with other content.
-    renewed: Vec<RequestId>,
+    pub renewed: Vec<RequestId>,
 }
 
 /// One request and its state on the screen.
@@ -65,7 +65,7 @@ pub struct Card {
     /// The names of the calls that must succeed first.
     pub after: Vec<String>,
     /// Whether all of it was opened in the user's editor for reading.
-    is_read_outside: bool,
+    pub is_read_outside: bool,
     /// Bytes of the body to be laid out: of a long text only the part the user scrolled to.
     pub depth: usize,
     /// The body as last laid out.
@@ -94,35 +94,24 @@ pub enum CardStage {
     Deciding(SentDecision),
 }
 
-/// A decision that was sent.
+/// A decision that was sent: its word, and what an approval differs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SentDecision {
-    Approve,
-    ApproveWithNote,
-    ApproveEdited,
-    ApproveSomeHunks,
-    Answer,
-    Deny,
+pub struct SentDecision {
+    pub word: &'static str,
+    how: &'static str,
 }
 
 impl SentDecision {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Approve | Self::ApproveWithNote | Self::ApproveEdited | Self::ApproveSomeHunks => "yes",
-            Self::Answer => "answer",
-            Self::Deny => "no",
-        }
-    }
+    pub const APPROVE: Self = Self { word: "yes", how: "" };
+    pub const APPROVE_WITH_NOTE: Self = Self { word: "yes", how: ", with a note" };
+    pub const APPROVE_EDITED: Self = Self { word: "yes", how: ", edited" };
+    pub const APPROVE_SOME_HUNKS: Self = Self { word: "yes", how: ", without skipped hunks" };
+    pub const ANSWER: Self = Self { word: "answer", how: "" };
+    pub const DENY: Self = Self { word: "no", how: "" };
 
     /// Describes it until the owner answers.
     pub fn sending(self) -> String {
-        let how = match self {
-            Self::Approve | Self::Answer | Self::Deny => "",
-            Self::ApproveWithNote => ", with a note",
-            Self::ApproveEdited => ", edited",
-            Self::ApproveSomeHunks => ", without skipped hunks",
-        };
-        format!("{}{how}: sending…", self.word())
+        format!("{}{}: sending…", self.word, self.how)
     }
 }
 
@@ -193,7 +182,7 @@ impl Card {
     }
 
     /// Postpones the request and ends its current stage.
-    fn postpone(&mut self) {
+    pub fn postpone(&mut self) {
         self.is_postponed = true;
         self.was_postponed = true;
         self.rest();
@@ -205,7 +194,7 @@ impl Card {
     pub fn saw(&mut self, width: usize, lines: Range<usize>, total: usize) {
         self.is_shown |= lines.start == 0;
         // Lines of a cut text may change when more of it is laid out.
-        if self.body.more() > 0 {
+        if self.body.more > 0 {
             return;
         }
         if self.seen_width != width && !self.is_seen() {
@@ -288,25 +277,13 @@ impl Card {
 
     /// Whether it is too long for paging.
     pub fn is_long(&self) -> bool {
-        self.body.lines().len() > LONG || self.body.more() > 0
+        self.body.lines().len() > LONG || self.body.more > 0
     }
 
     /// Increases the part to be laid out, if the body is cut.
     pub fn deepen(&mut self) {
-        if self.body.more() > 0 {
+        if self.body.more > 0 {
             self.depth = self.depth.saturating_mul(4);
-        }
-    }
-
-    /// Records that all of it is being opened in the editor.
-    pub fn read_outside(&mut self) {
-        self.is_read_outside = true;
-    }
-
-    /// Records that the editor showed all of it. A request renewed meanwhile has other content and does not count.
-    pub fn saw_outside(&mut self) {
-        if self.is_read_outside {
-            self.seen = SeenPart::All;
         }
     }
 
@@ -496,10 +473,6 @@ impl Cards {
         (self.index() + 1, self.visible().count())
     }
 
-    pub fn to_first(&mut self) {
-        self.at = 0;
-    }
-
     /// Goes to the next card without a sent decision, or else to the first such one.
     pub fn to_open(&mut self) {
         let here = self.index();
@@ -519,13 +492,6 @@ impl Cards {
 
     pub fn previous(&mut self) {
         self.at = self.at.saturating_sub(1);
-    }
-
-    /// Postpones the current card.
-    pub fn postpone_current(&mut self) {
-        if let Some(card) = self.current_mut() {
-            card.postpone();
-        }
     }
 
     /// Postpones every card without a sent decision.
@@ -581,11 +547,6 @@ impl Cards {
         for card in self.list.iter_mut().filter(|card| these.contains(&card.request.id)) {
             card.stage = CardStage::Deciding(decision);
         }
-    }
-
-    /// Returns the requests that arrived with other content since the last call.
-    pub fn take_renewed(&mut self) -> Vec<RequestId> {
-        std::mem::take(&mut self.renewed)
     }
 
     /// Resets what was seen of the cards after a change of the width.

@@ -27,7 +27,7 @@ pub struct CompletionSources {
     pub suggested: Option<ArgumentSuggestions>,
 }
 
-/// What a tool server suggests for an argument of its prompt.
+/// Values that a tool server suggests for an argument of its prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentSuggestions {
     /// Without the slash.
@@ -113,7 +113,7 @@ pub struct Row {
     pub does: RowAction,
 }
 
-/// What choosing a row does.
+/// The effect of choosing a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum RowAction {
     /// Writes its label.

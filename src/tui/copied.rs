@@ -119,7 +119,7 @@ pub fn exactly(mut lines: Vec<Line>, source: &str) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::line::{CopyRules, Margin, Span, wrap_exact, wrap_spans};
+    use crate::tui::line::{CopyRules, Margin, Span, wrap_pieces, wrap_spans};
     use crate::tui::theme::Role;
 
     fn marked(lines: &[Line], from: (usize, usize), to: (usize, usize)) -> String {
@@ -165,7 +165,7 @@ mod tests {
         let source = "\tif x:\ty";
         let shown = crate::stdx::text::expand_tabs(source);
         let margin = Margin::even(Line::of(" │ ", Role::Dim));
-        let lines = exactly(wrap_exact(&Span::new(shown, Role::Code), 9, &margin), source);
+        let lines = exactly(wrap_pieces(vec![Span::new(shown, Role::Code)], 9, &margin), source);
         let last = lines.len() - 1;
         assert!(last > 0);
         assert_eq!(marked(&lines, (0, 0), (last, 99)), source);

@@ -9,10 +9,10 @@ mod wrap;
 
 use std::ops::Range;
 
-use unicode_segmentation::{GraphemeIndices, UnicodeSegmentation as _};
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
 pub use self::copied::{CopyRules, Join, SourceLine};
-pub use self::wrap::{Margin, wrap_exact, wrap_pieces, wrap_spans};
+pub use self::wrap::{Margin, wrap_pieces, wrap_spans};
 use super::link::Link;
 pub use super::theme::TextStyle;
 use super::theme::{BackgroundRole, Role};
@@ -57,12 +57,11 @@ impl Span {
     /// after the last one keeps the span's style. A cut within a grapheme moves to its start, so that no width
     /// changes.
     pub fn in_pieces(&self, cuts: &[(usize, TextStyle)]) -> Vec<Self> {
-        let mut starts = GraphemeStarts::of(&self.text);
         let mut pieces = Vec::new();
         let mut from = 0;
         let last = (self.text.len(), self.style);
         for (end, style) in cuts.iter().chain([&last]) {
-            let end = starts.at_or_before(*end);
+            let end = grapheme_start(&self.text, *end);
             if let Some(text) = self.text.get(from..end).filter(|text| !text.is_empty()) {
                 pieces.push(Self { text: text.to_owned(), style: *style, link: self.link.clone() });
                 from = end;
@@ -280,41 +279,13 @@ pub fn cells(text: &str) -> usize {
 }
 
 /// The starts of a text's graphemes, looked up from left to right in one pass.
-#[expect(clippy::large_enum_variant, reason = "there is one, on the stack")]
-enum GraphemeStarts<'a> {
-    /// Every byte is a start.
-    Ascii {
-        end: usize,
-    },
-    Wide {
-        rest: std::iter::Peekable<GraphemeIndices<'a>>,
-        last: usize,
-        end: usize,
-    },
-}
-
-impl<'a> GraphemeStarts<'a> {
-    fn of(text: &'a str) -> Self {
-        let end = text.len();
-        if text.is_ascii() {
-            return Self::Ascii { end };
-        }
-        Self::Wide { rest: text.grapheme_indices(true).peekable(), last: 0, end }
-    }
-
-    /// Returns the last start up to `at`, but none before those already found; the end of the text if `at` is
-    /// beyond it.
-    fn at_or_before(&mut self, at: usize) -> usize {
-        match self {
-            Self::Ascii { end } => at.min(*end),
-            Self::Wide { end, .. } if at >= *end => *end,
-            Self::Wide { rest, last, .. } => {
-                while let Some((start, _)) = rest.next_if(|(start, _)| *start <= at) {
-                    *last = start;
-                }
-                *last
-            }
-        }
+/// Returns the last start of a grapheme up to `at`; the end of the text if `at` is beyond it.
+fn grapheme_start(text: &str, at: usize) -> usize {
+    let at = text.floor_char_boundary(at);
+    let mut cursor = GraphemeCursor::new(at, text.len(), true);
+    match cursor.is_boundary(text, 0) {
+        Ok(true) => at,
+        Ok(false) | Err(_) => cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0),
     }
 }
 

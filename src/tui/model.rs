@@ -9,16 +9,17 @@ use super::auto_focus::{AutoFocus, IDLE_MS};
 use super::batch::{Batch, Question};
 use super::cap::CapCard;
 use super::cards::{Card, CardStage, Cards};
-use super::cells::card::{CardDelay, ListView};
-use super::cells::{DisplayKeys, Fold, Motion, RenderContext};
+use super::cells::card::CardView;
+use super::cells::{Fold, Motion, RenderContext};
 use super::completion::{Area, Completion, CompletionSources, Popup};
 use super::composer::Composer;
 use super::find::{Find, FindStage};
 use super::keys::{Action, Context, Keymap};
 use super::markdown::Languages;
 use super::msg::{Alert, Cmd, MouseMode, Window};
-use super::panel::{Panel, Screen};
+use super::panel::Panel;
 use super::press::Presses;
+use super::screen::{CardDelay, CardFocus, Screen};
 use super::selection::Selection;
 use super::steps::TodoStep;
 use super::theme::Glyphs;
@@ -53,18 +54,6 @@ const GUARD_FRAME_MS: u64 = 100;
 /// The owner's timeout for saving and sending its goodbye, after the user quit and after a hangup.
 pub const GOODBYE_MS: u64 = 3_000;
 pub const HANGUP_MS: u64 = 800;
-
-/// The initial settings of the screen.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Setup {
-    pub columns: u16,
-    pub rows: u16,
-    pub glyphs: &'static Glyphs,
-    pub motion: Motion,
-    /// Whether thinking starts unfolded (`--verbose`).
-    pub thinking: Fold,
-    pub keymap: Keymap,
-}
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Model {
@@ -109,7 +98,10 @@ pub struct Model {
     pub mouse: MouseMode,
     /// Commands and tools, sent once by the owner, and the latest list of sessions.
     pub known: CompletionSources,
-    pub code: Code,
+    /// Languages of code that were requested from the shell.
+    pub languages_asked: Languages,
+    /// Languages of code that can be highlighted.
+    pub languages_ready: Languages,
     pub details: Fold,
     pub thinking: Fold,
     pub turn: Option<Turn>,
@@ -143,28 +135,6 @@ pub enum Focus {
     Composer,
     Card,
     Transcript,
-}
-
-/// The languages whose code can be highlighted.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Code {
-    /// Requested from the shell.
-    pub asked: Languages,
-    /// Loaded by the shell.
-    pub ready: Languages,
-}
-
-/// The card as last laid out: the visible part of its body, and its cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CardView {
-    pub body_room: usize,
-    pub body_total: usize,
-    /// The line of the card and the column, while a text is written.
-    pub cursor: Option<(usize, usize)>,
-    /// The position of a list's rows.
-    pub list: ListView,
-    /// Lines by which the pane beside a form can scroll.
-    pub side_scroll: usize,
 }
 
 /// The running turn.
@@ -204,12 +174,6 @@ pub enum Phase {
     Paused,
 }
 
-impl Turn {
-    pub fn new(now_ms: u64) -> Self {
-        Self { since_ms: now_ms, heard_ms: now_ms, ..Self::default() }
-    }
-}
-
 /// A failed request that is sent again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Retry {
@@ -244,11 +208,6 @@ pub struct Areas {
 }
 
 impl Model {
-    pub fn new(setup: Setup) -> Self {
-        let Setup { columns, rows, glyphs, motion, thinking, keymap } = setup;
-        Self { columns, rows, glyphs, motion, thinking, keymap, ..Self::default() }
-    }
-
     /// Returns the number of pending requests in all sessions, for the badge.
     pub fn waiting(&self) -> usize {
         self.cards.count() + self.elsewhere
@@ -382,6 +341,11 @@ impl Model {
 
     /// Returns the screen that a panel is drawn on, with `rows` rows of the pane.
     pub fn screen(&self, rows: usize) -> Screen<'_> {
+        let focus = match self.focus {
+            Focus::Card if self.auto_focus.is_on => CardFocus::KeysByItself,
+            Focus::Card => CardFocus::Keys,
+            Focus::Composer | Focus::Transcript => CardFocus::Nothing,
+        };
         Screen {
             columns: usize::from(self.columns),
             rows,
@@ -391,6 +355,9 @@ impl Model {
             zone: self.began.time_zone(),
             now: self.now(),
             approved_once: self.dialogue.is_approved_once(),
+            focus,
+            delay: self.card_delay(),
+            position: self.cards.position(),
         }
     }
 
@@ -405,11 +372,9 @@ impl Model {
             thinking: self.thinking,
             now_ms: self.now_ms,
             motion: self.motion,
-            languages: self.code.ready,
-            keys: DisplayKeys {
-                details: self.keymap.first(Context::Global, Action::FoldDetails),
-                stop: self.keymap.first(Context::Global, Action::Interrupt),
-            },
+            languages: self.languages_ready,
+            details_key: self.keymap.first(Context::Global, Action::FoldDetails),
+            stop_key: self.keymap.first(Context::Global, Action::Interrupt),
         }
     }
 
@@ -457,7 +422,7 @@ impl Model {
             Motion::Full => 125,
             Motion::Reduced => 1_000,
         };
-        let moves = self.is_busy() || self.retry_counts();
+        let moves = self.is_busy() || self.retry.as_ref().is_some_and(|retry| !retry.sent);
         let closing = match self.life {
             Lifecycle::Closing { until_ms } => Some(until_ms),
             Lifecycle::Open | Lifecycle::Over => None,
@@ -525,10 +490,6 @@ impl Model {
     fn next_guard_frame(&self) -> Option<u64> {
         matches!(self.card_delay(), CardDelay::Guard(_))
             .then(|| (self.now_ms / GUARD_FRAME_MS + 1) * GUARD_FRAME_MS)
-    }
-
-    fn retry_counts(&self) -> bool {
-        self.retry.as_ref().is_some_and(|retry| !retry.sent)
     }
 
     /// Shows a short text in the status line.

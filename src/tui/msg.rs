@@ -1,4 +1,4 @@
-//! The input and output of `update`: messages to the model, and commands to the shell.
+//! The input and output of `update`: events for the model, and commands to the shell.
 
 use std::path::PathBuf;
 
@@ -8,20 +8,7 @@ use crate::approval::RequestId;
 use crate::frontend::images::{ImageError, SeenImage};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, QueryAnswer, Update};
 
-/// An event with its time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Msg {
-    /// Milliseconds of a monotonic clock with an arbitrary zero.
-    pub now_ms: u64,
-    pub input: Input,
-}
-
-impl Msg {
-    pub fn new(now_ms: u64, input: Input) -> Self {
-        Self { now_ms, input }
-    }
-}
-
+/// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     Key(Key),

@@ -108,7 +108,7 @@ impl Presses {
     }
 }
 
-/// What a key event means to the deferred key.
+/// The effect of a key event on the deferred key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeferredKeyOutcome {
     /// No key was deferred.

@@ -86,7 +86,7 @@ impl RuleForm {
         leaves
     }
 
-    /// What a saved rule covers, and for how long.
+    /// Returns the calls that a saved rule covers, and for how long.
     pub fn coverage(&self) -> String {
         let long = self.scope.words();
         match self.widths.get(self.chosen) {
@@ -114,9 +114,7 @@ impl RuleForm {
             (RuleStatus::Unchecked | RuleStatus::Good(_) | RuleStatus::Wrong(_), true) => {
                 self.status = status(check);
             }
-            (RuleStatus::Drafting | RuleStatus::Good(_) | RuleStatus::Wrong(_), false)
-            | (RuleStatus::Drafting, true)
-            | (RuleStatus::Saving(_), _) => {}
+            _ => {}
         }
         None
     }

@@ -29,8 +29,8 @@ use self::terminal_input::{TerminalEvent, TerminalInput};
 use self::watch::PanicWatch;
 use super::exit::ExitLines;
 use super::keys::Keymap;
-use super::model::{Model, Setup};
-use super::msg::{EditTarget, Input, MouseMode, Msg};
+use super::model::Model;
+use super::msg::{EditTarget, Input, MouseMode};
 use super::theme::{Glyphs, SandboxPaths, Theme};
 use super::view::paint;
 use super::{Fold, Motion, update};
@@ -117,14 +117,6 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
     }
     let signals = SignalTable::listen()?;
     let (columns, rows) = screen::size()?;
-    let setup = Setup {
-        columns,
-        rows,
-        glyphs: options.glyphs,
-        motion: options.motion,
-        thinking: options.thinking,
-        keymap: options.keymap.clone(),
-    };
     let screen = Screen::enter(options.surroundings.is_modern(), options.mouse)?;
     let watch = PanicWatch::install(&screen);
     let out = FrameWriter::default();
@@ -139,9 +131,15 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         watch,
         theme: Theme::choose(options.theme, &options.surroundings),
         model: Model {
+            columns,
+            rows,
+            glyphs: options.glyphs,
+            motion: options.motion,
+            thinking: options.thinking,
+            keymap: options.keymap.clone(),
             mouse: options.mouse,
             began: SystemClock.now().to_zoned(system_zone()),
-            ..Model::new(setup)
+            ..Model::default()
         },
         options,
         input: TerminalInput::default(),
@@ -154,7 +152,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
         terminal_state: TerminalState::Present,
         outbox: VecDeque::new(),
         queries: OpenQueries::default(),
-        sigcont_origin: SigcontOrigin::Unasked,
+        stopped_itself: false,
         ended_by: None,
     };
     let ended = match shell.draw() {
@@ -183,13 +181,6 @@ enum TerminalState {
     Away,
     /// It is gone.
     Gone,
-}
-
-/// Whether the next SIGCONT follows our own stop, after which the screen is already restored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SigcontOrigin {
-    Unasked,
-    Own,
 }
 
 /// Whether the loop continues.
@@ -229,7 +220,8 @@ struct Shell {
     /// Requests that did not fit into the channel.
     outbox: VecDeque<ClientRequest>,
     queries: OpenQueries,
-    sigcont_origin: SigcontOrigin,
+    /// Whether the next SIGCONT follows our own stop, after which the screen is already restored.
+    stopped_itself: bool,
     /// The signal that ended the screen; a lost terminal counts as SIGHUP.
     ended_by: Option<Signal>,
 }
@@ -334,8 +326,8 @@ impl Shell {
 
     fn take(&mut self, input: Input, next_frame: NextFrame) -> ShellControl {
         let resized = matches!(input, Input::Resize { .. });
-        let msg = Msg::new(self.now_ms(), input);
-        let cmds = self.watch.guarding(|| update(&mut self.model, msg));
+        let now = self.now_ms();
+        let cmds = self.watch.guarding(|| update(&mut self.model, now, input));
         self.next_frame = self.next_frame.max(next_frame);
         if resized && self.forget_screen().is_err() {
             return self.lost();
@@ -437,8 +429,8 @@ impl Shell {
                 return self.lost();
             }
         }
-        let msg = Msg::new(self.now_ms(), Input::Frame);
-        let cmds = self.watch.guarding(|| update(&mut self.model, msg));
+        let now = self.now_ms();
+        let cmds = self.watch.guarding(|| update(&mut self.model, now, Input::Frame));
         let pane = self.pane();
         let frame = |buffer: &mut Buffer| {
             let painted = paint(&self.model, &self.theme, buffer);

@@ -148,9 +148,9 @@ impl SandboxPaths {
     }
 }
 
-/// The colour table for the roles.
+/// Maps roles to colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Palette {
+pub enum Theme {
     Dark,
     Light,
     Ansi16,
@@ -158,25 +158,18 @@ enum Palette {
     Plain,
 }
 
-/// Maps roles to colours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Theme {
-    palette: Palette,
-}
-
 impl Theme {
     pub fn choose(choice: ThemeChoice, around: &SandboxPaths) -> Self {
         if around.no_color.as_deref().is_some_and(|value| !value.is_empty()) {
-            return Self { palette: Palette::Plain };
+            return Self::Plain;
         }
-        let palette = match choice {
-            ThemeChoice::Dark => Palette::Dark,
-            ThemeChoice::Light => Palette::Light,
-            ThemeChoice::Auto if !around.has_256_colours() => Palette::Ansi16,
-            ThemeChoice::Auto if around.is_light() => Palette::Light,
-            ThemeChoice::Auto => Palette::Dark,
-        };
-        Self { palette }
+        match choice {
+            ThemeChoice::Dark => Self::Dark,
+            ThemeChoice::Light => Self::Light,
+            ThemeChoice::Auto if !around.has_256_colours() => Self::Ansi16,
+            ThemeChoice::Auto if around.is_light() => Self::Light,
+            ThemeChoice::Auto => Self::Dark,
+        }
     }
 
     /// Whether another background would give other colours.
@@ -188,16 +181,16 @@ impl Theme {
 
     /// Returns the terminal style of a text.
     pub fn style(&self, text_style: TextStyle) -> Style {
-        let has_backgrounds = matches!(self.palette, Palette::Dark | Palette::Light);
+        let has_backgrounds = matches!(self, Self::Dark | Self::Light);
         let role = text_style.background.role().filter(|_| !has_backgrounds).unwrap_or(text_style.role);
         let [dark, light, ansi] = text_style.background.colours();
-        let (fore, back) = match self.palette {
-            Palette::Dark => (column(role).0, dark),
-            Palette::Light => (column(role).1, light),
-            Palette::Ansi16 => (column(role).2, ansi),
-            Palette::Plain => (None, None),
+        let (fore, back) = match self {
+            Self::Dark => (column(role).0, dark),
+            Self::Light => (column(role).1, light),
+            Self::Ansi16 => (column(role).2, ansi),
+            Self::Plain => (None, None),
         };
-        let own = text_style.shade.filter(|_| self.palette != Palette::Plain).map(Shade::colour);
+        let own = text_style.shade.filter(|_| *self != Self::Plain).map(Shade::colour);
         let mut style = Style { fg: own.or(fore), bg: back, ..Style::new() };
         style = style.add_modifier(self.weight(role));
         for (on, modifier) in [
@@ -219,7 +212,7 @@ impl Theme {
 
     /// Returns the modifiers that mark a role in addition to its colour, or instead of it.
     fn weight(self, role: Role) -> Modifier {
-        let is_plain = self.palette == Palette::Plain;
+        let is_plain = self == Self::Plain;
         if matches!(role, Role::Heading | Role::High | Role::Key) || (is_plain && role == Role::CodeKeyword) {
             Modifier::BOLD
         } else if is_plain && matches!(role, Role::Dim | Role::CodeComment) {
@@ -397,19 +390,19 @@ mod tests {
             }
         };
         let cases = [
-            (ThemeChoice::Auto, around("xterm-256color", "", ""), Palette::Dark),
-            (ThemeChoice::Auto, around("xterm-256color", "0;15", ""), Palette::Light),
-            (ThemeChoice::Auto, around("xterm", "", ""), Palette::Ansi16),
-            (ThemeChoice::Auto, around("xterm-256color", "", "1"), Palette::Plain),
-            (ThemeChoice::Light, around("xterm", "", ""), Palette::Light),
-            (ThemeChoice::Light, around("xterm", "", "1"), Palette::Plain),
+            (ThemeChoice::Auto, around("xterm-256color", "", ""), Theme::Dark),
+            (ThemeChoice::Auto, around("xterm-256color", "0;15", ""), Theme::Light),
+            (ThemeChoice::Auto, around("xterm", "", ""), Theme::Ansi16),
+            (ThemeChoice::Auto, around("xterm-256color", "", "1"), Theme::Plain),
+            (ThemeChoice::Light, around("xterm", "", ""), Theme::Light),
+            (ThemeChoice::Light, around("xterm", "", "1"), Theme::Plain),
         ];
         for (choice, around, palette) in cases {
-            assert_eq!(Theme::choose(choice, &around), Theme { palette }, "{around:?}");
+            assert_eq!(Theme::choose(choice, &around), palette, "{around:?}");
         }
         let mut answered = around("xterm-256color", "15;0", "");
         answered.background = Some(Background::Light);
-        assert_eq!(Theme::choose(ThemeChoice::Auto, &answered), Theme { palette: Palette::Light });
+        assert_eq!(Theme::choose(ThemeChoice::Auto, &answered), Theme::Light);
         assert!(Theme::depends_on_background(ThemeChoice::Auto, &answered));
         assert!(!Theme::depends_on_background(ThemeChoice::Dark, &answered));
         assert!(!Theme::depends_on_background(ThemeChoice::Auto, &around("xterm-256color", "", "1")));
@@ -419,7 +412,7 @@ mod tests {
 
     #[test]
     fn no_color_means_none() {
-        let plain = Theme { palette: Palette::Plain };
+        let plain = Theme::Plain;
         let style = plain.style(TextStyle::of(Role::High));
         assert_eq!((style.fg, style.bg), (None, None));
         assert!(style.add_modifier.contains(Modifier::BOLD));

@@ -149,7 +149,7 @@ impl Transcript {
     }
 
     fn known_lines(&mut self, cell: usize, context: &RenderContext) -> usize {
-        self.cells[cell].known_height().unwrap_or_else(|| self.lines_of(cell, context))
+        self.cells[cell].height.unwrap_or_else(|| self.lines_of(cell, context))
     }
 
     /// After a change of width, keeps the cell at the top and roughly the same part of it.
@@ -362,7 +362,8 @@ mod tests {
             now_ms: 0,
             motion: Motion::Full,
             languages: Languages::NONE,
-            keys: crate::tui::cells::DisplayKeys::default(),
+            details_key: None,
+            stop_key: None,
         }
     }
 

@@ -61,14 +61,4 @@ impl Body {
     pub fn lines(&self) -> &[Line] {
         &self.page.lines
     }
-
-    /// Returns the number of bytes that are not laid out.
-    pub fn more(&self) -> usize {
-        self.more
-    }
-
-    /// Returns the lines at which hunks of a diff begin.
-    pub fn hunks(&self) -> &[usize] {
-        &self.page.hunks
-    }
 }

@@ -11,7 +11,7 @@ use crate::tui::theme::Role;
 pub struct Answer {
     text: Text,
     /// The languages that its fences name, as of the last layout.
-    named: Languages,
+    pub named: Languages,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +53,7 @@ impl Answer {
         let live = std::mem::replace(&mut self.text, Text::Committed { source: String::new() });
         self.text = match live {
             Text::Live { stream: Some(stream), .. } if stream.source() == text => {
-                let page = Box::new(stream.page().clone());
+                let page = Box::new(stream.page.clone());
                 let (source, lines) = stream.finish();
                 Text::Whole { source, page, lines }
             }
@@ -85,10 +85,6 @@ impl Answer {
         }
     }
 
-    pub fn named_languages(&self) -> Languages {
-        self.named
-    }
-
     pub fn stream(&self) -> Option<&StreamMarkdown> {
         match &self.text {
             Text::Live { stream, .. } => stream.as_deref(),
@@ -109,7 +105,7 @@ impl Answer {
         };
         stream.push(&std::mem::take(unread));
         stream.advance();
-        self.named = stream.named_languages();
+        self.named = stream.named;
         Some(stream.height())
     }
 

@@ -4,8 +4,7 @@
 use std::ops::Range;
 
 use super::card::{
-    BODY, CardFocus, CardLayout, Frame, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting,
-    keys_line, more, sources,
+    BODY, CardLayout, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more, sources,
 };
 use super::list::{
     CardFooter, Columns, ListRow, WIDE, decision_hints, detail, heading, join_columns, reason_keys, split,
@@ -21,6 +20,7 @@ use crate::tui::completion::window;
 use crate::tui::keys::{Action, Context, Hint, ListKey};
 use crate::tui::line::Line;
 use crate::tui::list::{RequestList, RowMark};
+use crate::tui::screen::{CardFocus, Screen};
 use crate::tui::theme::{Glyphs, Role};
 
 /// The widest column of dependencies and undo, in cells.
@@ -48,24 +48,24 @@ impl BatchView<'_> {
     }
 }
 
-pub fn draw(list: &BatchView<'_>, frame: &Frame<'_>) -> CardLayout {
+pub fn draw(list: &BatchView<'_>, screen: &Screen<'_>) -> CardLayout {
     if list.rows.is_empty() {
         return CardLayout::default();
     }
-    let shape = BatchShape::of(frame);
-    let mut sheet = Sheet::new(frame, shape.width);
-    let foot = foot(list, frame, sheet.inner);
+    let shape = BatchShape::of(screen);
+    let mut sheet = Sheet::new(screen, shape.width);
+    let foot = foot(list, screen, sheet.inner);
     let above = 2 + foot.lines.len();
-    sheet.border(&title(list, frame), &badge(list), 0);
+    sheet.border(&title(list, screen), &badge(list), 0);
     let mut view = match shape.side {
-        Some(side) => side_by_side(&mut sheet, list, &shape, side, frame.rows.saturating_sub(above)),
-        None => stacked(&mut sheet, list, &shape, frame.rows.saturating_sub(above)),
+        Some(side) => side_by_side(&mut sheet, list, &shape, side, screen.rows.saturating_sub(above)),
+        None => stacked(&mut sheet, list, &shape, screen.rows.saturating_sub(above)),
     };
     view.line += 1;
-    sheet.drawn.list = view;
-    sheet.drawn.cursor = foot.cursor.map(|column| sheet.place(sheet.drawn.lines.len() + 1, column));
+    sheet.drawn.view.list = view;
+    sheet.drawn.view.cursor = foot.cursor.map(|column| sheet.place(sheet.drawn.lines.len() + 1, column));
     sheet.put_all(foot.lines);
-    sheet.end(&keys(list, frame, shape.width, sheet.keys_room()));
+    sheet.end(&keys(list, screen, shape.width, sheet.keys_room()));
     sheet.drawn
 }
 
@@ -79,12 +79,12 @@ struct BatchShape {
 }
 
 impl BatchShape {
-    fn of(frame: &Frame<'_>) -> Self {
-        if frame.columns >= WIDE && frame.rows >= LOW {
-            let (side, detail) = split(frame.columns - 4);
-            return Self { width: frame.columns, side: Some(side), detail };
+    fn of(screen: &Screen<'_>) -> Self {
+        if screen.columns >= WIDE && screen.rows >= LOW {
+            let (side, detail) = split(screen.columns - 4);
+            return Self { width: screen.columns, side: Some(side), detail };
         }
-        let width = frame.context.width.min(WIDEST);
+        let width = screen.context.width.min(WIDEST);
         let detail = width.saturating_sub(if width < NARROW { 2 } else { 4 });
         Self { width, side: None, detail }
     }
@@ -101,34 +101,34 @@ fn whose_words(list: &BatchView<'_>, glyphs: &Glyphs) -> Option<String> {
 }
 
 /// Returns the cells for the details.
-pub fn detail_width(frame: &Frame<'_>) -> usize {
-    BatchShape::of(frame).detail
+pub fn detail_width(screen: &Screen<'_>) -> usize {
+    BatchShape::of(screen).detail
 }
 
 /// Returns the lines of the longest detail, so that the list keeps its height while the cursor moves.
-fn tallest(list: &BatchView<'_>, frame: &Frame<'_>, shape: &BatchShape) -> usize {
+fn tallest(list: &BatchView<'_>, screen: &Screen<'_>, shape: &BatchShape) -> usize {
     let one = |row: &BatchRow<'_>| {
-        let facts = if frame.rows < LOW { 0 } else { facts(row.card, frame, shape.detail).len() };
+        let facts = if screen.rows < LOW { 0 } else { facts(row.card, screen, shape.detail).len() };
         row.card.body.lines().len() + facts
     };
     list.rows.iter().map(one).max().unwrap_or(1)
 }
 
 fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room: usize) -> ListView {
-    let frame = sheet.frame;
-    let low = frame.rows < LOW;
-    let notes = if low { Vec::new() } else { notes_lines(list, sheet.inner, frame.context.glyphs) };
+    let screen = sheet.screen;
+    let low = screen.rows < LOW;
+    let notes = if low { Vec::new() } else { notes_lines(list, sheet.inner, screen.context.glyphs) };
     let head = usize::from(!low);
     let room = room.saturating_sub(2 * head + notes.len());
     let least = if low { 3 } else { (room / 2).max(4) };
     let window = window(list.rows.len(), list.cursor, room.saturating_sub(least).max(1));
-    let space = room.saturating_sub(window.len()).min(tallest(list, frame, shape)).clamp(1, BODY);
-    let table = BatchTable::of(list, sheet.inner, frame);
+    let space = room.saturating_sub(window.len()).min(tallest(list, screen, shape)).clamp(1, BODY);
+    let table = BatchTable::of(list, sheet.inner, screen);
     if !low {
         sheet.put(table.head(list, &window));
     }
     let view = ListView { line: sheet.drawn.lines.len() - 1, from: window.start, count: window.len() };
-    sheet.put_all(window.map(|index| table.row(list, index, frame)));
+    sheet.put_all(window.map(|index| table.row(list, index, screen)));
     if !low {
         sheet.put(Line::new());
     }
@@ -145,19 +145,19 @@ fn side_by_side(
     side: usize,
     room: usize,
 ) -> ListView {
-    let frame = sheet.frame;
-    let notes = notes_lines(list, side, frame.context.glyphs);
+    let screen = sheet.screen;
+    let notes = notes_lines(list, side, screen.context.glyphs);
     let below = if notes.is_empty() { 0 } else { notes.len() + 1 };
     let window = window(list.rows.len(), list.cursor, room.saturating_sub(1 + below).max(1));
-    let table = BatchTable::of(list, side, frame);
+    let table = BatchTable::of(list, side, screen);
     let mut left = vec![table.head(list, &window)];
-    left.extend(window.clone().map(|index| table.row(list, index, frame)));
+    left.extend(window.clone().map(|index| table.row(list, index, screen)));
     if !notes.is_empty() {
         left.push(Line::new());
         left.extend(notes);
     }
-    let space = tallest(list, frame, shape).clamp(1, room.saturating_sub(2).max(1));
-    let (card, glyphs) = (list.card(), frame.context.glyphs);
+    let space = tallest(list, screen, shape).clamp(1, room.saturating_sub(2).max(1));
+    let (card, glyphs) = (list.card(), screen.context.glyphs);
     let title = heading(&card.request.tool, card.request.risk, card.is_tainted(), glyphs);
     let title = Line::of(format!("{} ", list.cursor + 1), Role::Text).joined(title);
     let mut right = vec![title, Line::new()];
@@ -168,11 +168,11 @@ fn side_by_side(
 
 /// Returns at least `space` lines: the scrolled body of the request and its facts.
 fn detail_lines(sheet: &mut Sheet<'_>, card: &Card, width: usize, space: usize) -> Vec<Line> {
-    let keys = more(sheet.frame.keymap, Context::Batch, Action::List(ListKey::Whole));
-    let mut detail = detail(card, sheet.frame, width, space, &keys);
+    let keys = more(sheet.screen.keymap, Context::Batch, Action::List(ListKey::Whole));
+    let mut detail = detail(card, sheet.screen, width, space, &keys);
     sheet.drawn.body_width = width;
-    sheet.drawn.body_room = detail.room;
-    sheet.drawn.body_total = detail.total;
+    sheet.drawn.view.body_room = detail.room;
+    sheet.drawn.view.body_total = detail.total;
     detail.lines.resize(space.max(detail.lines.len()), Line::new());
     detail.lines
 }
@@ -188,8 +188,8 @@ fn notes_lines(list: &BatchView<'_>, width: usize, glyphs: &Glyphs) -> Vec<Line>
     notes.iter().map(|note| Line::of(note, Role::Waiting).cut(width)).collect()
 }
 
-fn title(list: &BatchView<'_>, frame: &Frame<'_>) -> Line {
-    let (waiting, count) = (frame.context.glyphs.waiting, list.rows.len());
+fn title(list: &BatchView<'_>, screen: &Screen<'_>) -> Line {
+    let (waiting, count) = (screen.context.glyphs.waiting, list.rows.len());
     let words = if list.rows.iter().all(|row| is_of_plan(row.card)) {
         format!("{waiting} plan: {count} actions ({})", Mode::DryRun.word())
     } else {
@@ -217,11 +217,11 @@ struct BatchTable {
 }
 
 impl BatchTable {
-    fn of(list: &BatchView<'_>, width: usize, frame: &Frame<'_>) -> Self {
+    fn of(list: &BatchView<'_>, width: usize, screen: &Screen<'_>) -> Self {
         let digits = list.rows.len().to_string().len();
         let tools = list.rows.iter().map(|row| &row.card.request.tool);
         let columns = Columns::of(width, NARROW - 4, digits, tools);
-        let after = list.rows.iter().map(|row| after(row, frame).width()).max().unwrap_or(0);
+        let after = list.rows.iter().map(|row| after(row, screen).width()).max().unwrap_or(0);
         Self { after: if columns.is_narrow { 0 } else { after.min(AFTER) }, columns }
     }
 
@@ -235,7 +235,7 @@ impl BatchTable {
         self.columns.head(&hidden, column(right, self.after))
     }
 
-    fn row(&self, list: &BatchView<'_>, index: usize, frame: &Frame<'_>) -> Line {
+    fn row(&self, list: &BatchView<'_>, index: usize, screen: &Screen<'_>) -> Line {
         let row = &list.rows[index];
         let request = &row.card.request;
         let row = ListRow {
@@ -246,9 +246,9 @@ impl BatchTable {
             tool: &request.tool,
             what: what(row.card),
             is_tainted: row.card.is_tainted(),
-            right: column(after(row, frame), self.after),
+            right: column(after(row, screen), self.after),
         };
-        self.columns.row(row, frame.context.glyphs)
+        self.columns.row(row, screen.context.glyphs)
     }
 }
 
@@ -259,17 +259,13 @@ fn what(card: &Card) -> Line {
     let words = if subject.is_empty() { one_line_summary(&request.plan.summary, 200) } else { subject };
     let line = Line::of(words, Role::Text);
     match &request.plan.preview {
-        Preview::Diff { lines, .. } => {
-            let counts = diff::counts(lines);
-            line.with(format!("  +{}", counts.added), Role::Added)
-                .with(format!(" -{}", counts.removed), Role::Removed)
-        }
+        Preview::Diff { lines, .. } => line.with("  ", Role::Added).joined(diff::counts(lines)),
         Preview::None | Preview::Text { .. } | Preview::Fields { .. } => line,
     }
 }
 
 /// Returns the decision under way, or else whether the call can be undone and which calls it must follow.
-fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
+fn after(row: &BatchRow<'_>, screen: &Screen<'_>) -> Line {
     if let CardStage::Deciding(sent) = row.card.stage {
         return Line::of(sent.sending(), Role::Waiting);
     }
@@ -285,15 +281,15 @@ fn after(row: &BatchRow<'_>, frame: &Frame<'_>) -> Line {
             Dependency::Row(index) => (index + 1).to_string(),
             Dependency::Label(label) => one_line_summary(label, 8),
         };
-        line = line.with(format!(" {} after {name}", frame.context.glyphs.dot), Role::Waiting);
+        line = line.with(format!(" {} after {name}", screen.context.glyphs.dot), Role::Waiting);
     }
     line
 }
 
-fn foot(list: &BatchView<'_>, frame: &Frame<'_>, width: usize) -> CardFooter {
+fn foot(list: &BatchView<'_>, screen: &Screen<'_>, width: usize) -> CardFooter {
     let open = || list.rows.iter().filter_map(|row| row.card.open()).collect();
-    let due = frame.approved_once.then(|| (open(), list.card().open()));
-    CardFooter::of(list.list, due, &denied(list), list.card().advice.as_ref(), frame.keymap, width)
+    let due = screen.approved_once.then(|| (open(), list.card().open()));
+    CardFooter::of(list.list, due, &denied(list), list.card().advice.as_ref(), screen.keymap, width)
 }
 
 /// Names the rows to be denied, and those that cannot run without them.
@@ -307,9 +303,9 @@ fn denied(list: &BatchView<'_>) -> String {
     format!(" {}{lost}", numbers(&denied))
 }
 
-fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> Line {
-    let (keymap, dot) = (frame.keymap, frame.context.glyphs.dot);
-    if frame.focus == CardFocus::Nothing {
+fn keys(list: &BatchView<'_>, screen: &Screen<'_>, width: usize, room: usize) -> Line {
+    let (keymap, dot) = (screen.keymap, screen.context.glyphs.dot);
+    if screen.focus == CardFocus::Nothing {
         return keys_line(&decide(keymap), dot);
     }
     if list.list.is_refusing() {
@@ -318,13 +314,13 @@ fn keys(list: &BatchView<'_>, frame: &Frame<'_>, width: usize, room: usize) -> L
     let on = |key, words| (Context::Batch, Action::List(key), words);
     let mut shown = decision_hints(&format!(" to {}", list.cursor + 1), list.marked(), keymap);
     shown.extend(keymap.hints(&[on(ListKey::Whole, "view all")]));
-    if frame.focus == CardFocus::KeysByItself {
+    if screen.focus == CardFocus::KeysByItself {
         let more =
             [(Context::Global, Action::ToggleFocus, "more keys"), (Context::Global, Action::Escape, "later")];
         shown.extend(keymap.hints(&more));
         return fitting(shown, dot, room);
     }
-    let escape = if frame.approved_once { "back" } else { "later" };
+    let escape = if screen.approved_once { "back" } else { "later" };
     let rest = [
         on(ListKey::Mark, "mark"),
         on(ListKey::MarkMost, "mark all"),

@@ -83,8 +83,8 @@ pub struct CallRow {
     /// The language of the file it changed.
     language: Option<Language>,
     /// Whether the text for the model is shown below a change.
-    for_model: Fold,
-    /// What it is about to write or run, as it was shown while it arrived, until it waits or has ended.
+    pub(super) for_model: Fold,
+    /// The text that it will write or run, as shown while it arrived; none once the call waits or has ended.
     preview: Option<Box<ArgsPreview>>,
 }
 
@@ -192,13 +192,8 @@ impl CallRow {
 
     /// Whether its outcome is open and may still change, in this turn or a later one.
     pub fn is_open(&self) -> bool {
-        match self.state {
-            CallState::Planned | CallState::Waiting | CallState::Running => true,
-            CallState::Done(ReturnStatus::Undecided | ReturnStatus::Interrupted | ReturnStatus::Unknown) => {
-                true
-            }
-            CallState::Done(ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied) => false,
-        }
+        let ended = [ReturnStatus::Ok, ReturnStatus::Failed, ReturnStatus::Denied];
+        !ended.map(CallState::Done).contains(&self.state)
     }
 
     /// Returns the kept output; the change if it made one.
@@ -233,11 +228,6 @@ impl CallRow {
         let shows = lines > 0 && is_whole && self.for_model == Fold::Folded;
         self.for_model = if shows { Fold::Open } else { Fold::Folded };
         shows
-    }
-
-    /// Hides the text for the model.
-    pub fn hide_text_for_model(&mut self) {
-        self.for_model = Fold::Folded;
     }
 
     pub(super) fn lines(&mut self, context: &RenderContext) -> Vec<Line> {
@@ -313,8 +303,7 @@ impl CallRow {
         if self.done.change.is_empty() {
             return one_line_summary(&self.done.words, LONGEST_RESULT);
         }
-        let diff::Counts { added, removed } = diff::counts(&self.done.change);
-        format!("+{added} -{removed}")
+        diff::counts(&self.done.change).text()
     }
 
     /// Says how it failed.
@@ -326,7 +315,7 @@ impl CallRow {
     fn decided(&self, context: &RenderContext) -> Option<&DecisionSentence> {
         let beside =
             if matches!(self.state, CallState::Done(ReturnStatus::Ok)) { width(&self.amount()) } else { 0 };
-        self.decision.as_ref().filter(|told| width(&told.to_string()) + beside <= context.width / 2 - 10)
+        self.decision.as_ref().filter(|said| width(&said.to_string()) + beside <= context.width / 2 - 10)
     }
 
     /// Whether the row itself states the decision.
@@ -336,13 +325,9 @@ impl CallRow {
                 self.decided(context).is_some()
             }
             CallState::Waiting => true,
-            CallState::Running
-            | CallState::Done(
-                ReturnStatus::Failed
-                | ReturnStatus::Undecided
-                | ReturnStatus::Interrupted
-                | ReturnStatus::Unknown,
-            ) => self.decision.as_ref().is_some_and(DecisionSentence::is_plain_approval),
+            CallState::Running | CallState::Done(_) => {
+                self.decision.as_ref().is_some_and(DecisionSentence::is_plain_approval)
+            }
         }
     }
 
@@ -371,22 +356,10 @@ impl CallRow {
                 let output = said.and_then(|rest| rest.strip_prefix('\n')).unwrap_or(&self.returned);
                 tail(output, FOLDED, context, &margin, lines);
             }
-            (
-                CallState::Planned
-                | CallState::Waiting
-                | CallState::Done(
-                    ReturnStatus::Ok
-                    | ReturnStatus::Denied
-                    | ReturnStatus::Undecided
-                    | ReturnStatus::Interrupted,
-                ),
-                _,
-            ) => {}
+            _ => {}
         }
     }
-}
 
-impl CallRow {
     /// Adds the change it made, and the text for the model if it was asked for.
     fn change(&self, context: &RenderContext, margin: &Margin, lines: &mut Vec<Line>) {
         let code = DiffCode { language: self.language, languages: context.languages };
@@ -395,7 +368,7 @@ impl CallRow {
         let page = diff::applied(&self.done.change, code, width, most);
         lines.extend(page.lines.iter().map(|line| line.behind(&margin.rest)));
         if page.hidden > 0 {
-            let all = context.keys.details.filter(|_| context.details == Fold::Folded);
+            let all = context.details_key.filter(|_| context.details == Fold::Folded);
             let all = all.map_or(String::new(), |key| format!(", {key} shows all"));
             let hidden = count(page.hidden, "more line");
             lines.push(remark(&format!("… {hidden}{all}"), margin).cut(context.width));

@@ -2,33 +2,29 @@
 //!
 //! It looks like a card but is not one: it approves no call. Called by the layout.
 
-use super::card::{CardFocus, CardLayout, Frame, LOW, Sheet, WIDEST, decide, fitting, keys_line};
+use super::card::{CardLayout, LOW, Sheet, WIDEST, decide, fitting, keys_line};
 use crate::agent::caps::CapAnswer;
 use crate::tui::cap::CapCard;
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::screen::{CardFocus, Screen};
 use crate::tui::theme::Role;
 
 /// The width of the labels of the figures, in cells.
 const NAMES: usize = 6;
 
-pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> CardLayout {
-    let width = frame.context.width.min(WIDEST);
-    let mut sheet = Sheet::new(frame, width);
+pub fn draw(cap: &CapCard, screen: &Screen<'_>) -> CardLayout {
+    let width = screen.context.width.min(WIDEST);
+    let mut sheet = Sheet::new(screen, width);
     let question = &cap.question;
-    let title =
-        Line::of(format!("{} ", frame.context.glyphs.waiting), Role::Waiting).with("cap reached", Role::Text);
+    let title = Line::of(format!("{} ", screen.context.glyphs.waiting), Role::Waiting)
+        .with("cap reached", Role::Text);
     sheet.border(&title, &Line::of(question.cap.setting(), Role::Dim), 0);
-    let figures = if frame.rows < LOW { short_figures(cap) } else { figures(cap) };
+    let figures = if screen.rows < LOW { short_figures(cap) } else { figures(cap) };
     for (name, text) in figures {
-        let mut first = Line::of(name, Role::Dim);
-        first.pad_to(NAMES);
-        let room = sheet.inner.saturating_sub(NAMES);
-        let rows = wrap_spans(&[Span::new(text, Role::Text)], room, &Margin::default());
-        for (at, row) in rows.into_iter().enumerate() {
-            let head = if at == 0 { first.clone() } else { Line::of(" ".repeat(NAMES), Role::Text) };
-            sheet.put(head.joined(row));
-        }
+        let first = Line::of(format!("{name:<NAMES$}"), Role::Dim);
+        let margin = Margin::new(first, Line::of(" ".repeat(NAMES), Role::Text));
+        sheet.put_all(wrap_spans(&[Span::new(text, Role::Text)], sheet.inner, &margin));
     }
     let word = cap.said.map(|said| match said {
         CapAnswer::GoOn => "continue: sending…",
@@ -37,7 +33,7 @@ pub fn draw(cap: &CapCard, frame: &Frame<'_>) -> CardLayout {
     });
     let foot = match word {
         Some(word) => Line::of(word, Role::Waiting),
-        None => keys(frame, sheet.keys_room()),
+        None => keys(screen, sheet.keys_room()),
     };
     sheet.end(&foot);
     sheet.drawn
@@ -74,9 +70,9 @@ fn short_figures(cap: &CapCard) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn keys(frame: &Frame<'_>, room: usize) -> Line {
-    let (keymap, dot) = (frame.keymap, frame.context.glyphs.dot);
-    if frame.focus == CardFocus::Nothing {
+fn keys(screen: &Screen<'_>, room: usize) -> Line {
+    let (keymap, dot) = (screen.keymap, screen.context.glyphs.dot);
+    if screen.focus == CardFocus::Nothing {
         return keys_line(&decide(keymap), dot);
     }
     let hints = |go_on, raise, stop, back| {

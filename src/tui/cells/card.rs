@@ -10,29 +10,28 @@ mod taint;
 
 use std::ops::Range;
 
-use self::body::room;
 pub use self::body::{lay_out, prepare_detail};
 pub use self::facts::facts;
 pub use self::keys::{decide, fitting, keys_line, more};
 pub use self::sheet::{
-    BODY, CardDelay, CardFocus, CardLayout, Frame, HiddenLines, LOW, ListView, NARROW, Room, Sheet, WIDEST,
-    advice, hint, inner, taint_mark,
+    BODY, CardLayout, CardView, LOW, ListView, NARROW, Sheet, WIDEST, advice, hint, inner, taint_mark,
 };
 pub use self::taint::{argument_of, sources};
 use super::{Fold, call, diff, form, rule};
 use crate::tool::{Preview, hunks};
-use crate::tui::cards::{Card, CardStage};
+use crate::tui::cards::{BodyForm, Card, CardStage};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context};
 use crate::tui::line::Line;
+use crate::tui::screen::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
-pub fn draw(card: &Card, frame: &Frame<'_>) -> CardLayout {
+pub fn draw(card: &Card, screen: &Screen<'_>) -> CardLayout {
     match &card.stage {
-        CardStage::Editing(form) => form::draw(card, form, frame),
-        CardStage::Rule(written) => rule::draw(card, written, frame),
+        CardStage::Editing(form) => form::draw(card, form, screen),
+        CardStage::Rule(written) => rule::draw(card, written, screen),
         CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {
-            let mut sheet = Sheet::new(frame, width(card, frame));
+            let mut sheet = Sheet::new(screen, width(card, screen));
             sheet.asking(card);
             sheet.drawn
         }
@@ -40,40 +39,40 @@ pub fn draw(card: &Card, frame: &Frame<'_>) -> CardLayout {
 }
 
 /// Prepares what [`draw`] shows of this card.
-pub fn prepare(card: &mut Card, frame: &Frame<'_>) {
-    let width = inner(width(card, frame));
+pub fn prepare(card: &mut Card, screen: &Screen<'_>) {
+    let width = inner(width(card, screen));
     match &mut card.stage {
-        CardStage::Editing(form) => form::prepare(form, frame.columns),
+        CardStage::Editing(form) => form::prepare(form, screen.columns),
         CardStage::Rule(_) => {}
         CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {
-            lay_out(card, &room(frame, width, frame.columns));
+            lay_out(card, screen, width, BodyForm::Card);
         }
     }
 }
 
 /// Returns the width of a card that asks.
-fn width(card: &Card, frame: &Frame<'_>) -> usize {
+fn width(card: &Card, screen: &Screen<'_>) -> usize {
     let is_diff = matches!(card.request.plan.preview, Preview::Diff { .. });
-    if is_diff && diff::is_split(card.hunks.sides, frame.columns) {
-        frame.columns
+    if is_diff && diff::is_split(card.hunks.sides, screen.columns) {
+        screen.columns
     } else {
-        frame.context.width.min(WIDEST)
+        screen.context.width.min(WIDEST)
     }
 }
 
 impl Sheet<'_> {
     fn asking(&mut self, card: &Card) {
         let body = card.body.lines();
-        self.drawn.hunks = card.body.hunks().to_vec();
-        let facts = if self.frame.rows < LOW { Vec::new() } else { facts(card, self.frame, self.inner) };
+        self.drawn.hunks = card.body.page.hunks.clone();
+        let facts = if self.screen.rows < LOW { Vec::new() } else { facts(card, self.screen, self.inner) };
         let foot = self.foot(card);
         let fixed = 2 + facts.len() + foot.len();
         let cap = match card.why {
-            Fold::Folded => BODY.max(self.frame.rows * 2 / 3),
+            Fold::Folded => BODY.max(self.screen.rows * 2 / 3),
             Fold::Open => usize::MAX,
         };
-        let space = self.frame.rows.saturating_sub(fixed).min(cap).max(1);
-        let clipped = body.len() > space || card.body.more() > 0;
+        let space = self.screen.rows.saturating_sub(fixed).min(cap).max(1);
+        let clipped = body.len() > space || card.body.more > 0;
         // The hint takes a line of its own, so that it covers nothing.
         let room = if clipped { space.saturating_sub(1).max(1).min(body.len()) } else { body.len() };
         let from = card.scroll.min(body.len().saturating_sub(room));
@@ -83,19 +82,18 @@ impl Sheet<'_> {
             self.put(line.clone());
         }
         if clipped {
-            let keys = more(self.frame.keymap, Context::Card, Action::Card(CardKey::Whole));
-            let out = HiddenLines { above: from, below: body.len() - from - room, bytes: card.body.more() };
-            self.put(hint(&out, &keys, self.inner));
+            let keys = more(self.screen.keymap, Context::Card, Action::Card(CardKey::Whole));
+            self.put(hint(from, body.len() - from - room, card.body.more, &keys, self.inner));
         }
         self.drawn.body_width = self.inner;
-        self.drawn.body_room = room;
-        self.drawn.body_total = body.len();
+        self.drawn.view.body_room = room;
+        self.drawn.view.body_total = body.len();
         self.put_all(facts);
         let first = self.drawn.lines.len();
         if let CardStage::Reason(editor) = &card.stage {
             let rows = Rows::of(editor, self.inner - 4);
             let above = rows.cursor.row - self.reason_from(&rows);
-            self.drawn.cursor = Some(self.place(first + 1 + above, 2 + rows.cursor.column));
+            self.drawn.view.cursor = Some(self.place(first + 1 + above, 2 + rows.cursor.column));
         }
         self.put_all(foot);
         self.end(&self.keys(card));
@@ -103,7 +101,7 @@ impl Sheet<'_> {
 
     /// Returns the left of the title: the tool that asks.
     fn title(&self, card: &Card) -> Line {
-        let glyphs = self.frame.context.glyphs;
+        let glyphs = self.screen.context.glyphs;
         Line::of(format!("{} ", glyphs.waiting), Role::Waiting).joined(heading(card, glyphs))
     }
 
@@ -111,15 +109,15 @@ impl Sheet<'_> {
     /// these are shown.
     fn badge(&self, card: &Card, shown: &Range<usize>) -> Line {
         let mut line = Line::new();
-        let dot = format!(" {} ", self.frame.context.glyphs.dot);
-        let (at, of) = self.frame.position;
+        let dot = format!(" {} ", self.screen.context.glyphs.dot);
+        let (at, of) = self.screen.position;
         if of > 1 {
             line = line.with(format!("{at} of {of}{dot}"), Role::Waiting);
         }
-        line = line.joined(size(card, self.frame.context.glyphs, self.width));
+        line = line.joined(size(card, self.screen.context.glyphs, self.width));
         let (mut seen, total) = (card.seen, card.body.lines().len());
         seen.show(shown, total);
-        if seen.left(total) > 0 && card.body.more() == 0 {
+        if seen.left(total) > 0 && card.body.more == 0 {
             line = line.with(format!("{dot}{} not seen", seen.left(total)), Role::Waiting);
         }
         line
@@ -141,11 +139,7 @@ pub fn size(card: &Card, glyphs: &Glyphs, width: usize) -> Line {
     let role = if card.is_high() { Role::High } else { Role::Dim };
     let mut line = Line::of(card.request.risk.word(), role);
     if let Preview::Diff { lines, .. } = &card.request.plan.preview {
-        let counts = diff::counts(lines);
-        line = line
-            .with(&dot, Role::Dim)
-            .with(format!("+{}", counts.added), Role::Added)
-            .with(format!(" -{}", counts.removed), Role::Removed);
+        line = line.with(&dot, Role::Dim).joined(diff::counts(lines));
         let hunks = hunks::count(lines);
         if hunks > 1 && width >= NARROW {
             line = line.with(format!("{dot}{hunks} hunks"), Role::Dim);

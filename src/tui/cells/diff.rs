@@ -8,7 +8,7 @@ use crate::stdx::text::expand_tabs;
 use crate::tool::{DiffKind, DiffLine, diff};
 use crate::tui::copied::exactly;
 use crate::tui::hunks::{Hunks, Sides};
-use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_exact, wrap_pieces};
+use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_pieces};
 use crate::tui::markdown::{Highlighter, Language, Languages};
 use crate::tui::theme::{BackgroundRole, Glyphs, Role};
 
@@ -23,16 +23,10 @@ const LONGEST_COMPARED: usize = 1_000;
 /// Cells for the choice in a hunk's head.
 const CHOICE: usize = 12;
 
-/// Lines added and removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    pub added: usize,
-    pub removed: usize,
-}
-
-pub fn counts(lines: &[DiffLine]) -> Counts {
+/// Draws the numbers of lines added and removed.
+pub fn counts(lines: &[DiffLine]) -> Line {
     let (added, removed) = diff::counts(lines);
-    Counts { added, removed }
+    Line::of(format!("+{added}"), Role::Added).with(format!(" -{removed}"), Role::Removed)
 }
 
 /// Whether old and new are side by side at this many columns.
@@ -351,13 +345,13 @@ impl Page {
         self.hunks.push(self.lines.len());
         let span = Span::new(format!("@@ {}", line.text), Role::Dim);
         let choice = match layout.hunks.is_skipped(hunk) {
-            None => return self.lines.extend(wrap_exact(&span, layout.width, &Margin::default())),
+            None => return self.lines.extend(wrap_pieces(vec![span], layout.width, &Margin::default())),
             Some(false) => (Line::of(format!("[{hunk}]"), Role::Key), Line::of(" keep", Role::Text)),
             Some(true) => (Line::of(format!("[{hunk}]"), Role::Key), Line::of(" skip", Role::Waiting)),
         };
         let here = if layout.hunks.here() == hunk { layout.glyphs.folded } else { " " };
         let choice = Line::of(here, Role::Key).joined(choice.0).joined(choice.1);
-        let mut lines = wrap_exact(&span, layout.width.saturating_sub(CHOICE), &Margin::default());
+        let mut lines = wrap_pieces(vec![span], layout.width.saturating_sub(CHOICE), &Margin::default());
         if let Some(first) = lines.first_mut() {
             *first = Line::spread(std::mem::take(first), choice, layout.width);
         }
@@ -437,7 +431,7 @@ mod tests {
             ["@@ fn main", "  9   same", " 10 - old<U+202E>", " 10 + a new line t", "      hat is long",]
         );
         assert_eq!(page.hunks, [0]);
-        assert_eq!(counts(&diff), Counts { added: 1, removed: 1 });
+        assert_eq!(counts(&diff).text(), "+1 -1");
     }
 
     #[test]

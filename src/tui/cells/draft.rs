@@ -6,7 +6,6 @@ use super::call::{TELLING, below_row, columns};
 use crate::message::ToolCall;
 use crate::stdx::text::{one_line_summary, size};
 use crate::tui::line::Line;
-use crate::tui::markdown::Languages;
 use crate::tui::theme::Role;
 
 /// Bytes of an argument that are looked at for the row, and cells of it there.
@@ -19,7 +18,7 @@ pub struct CallDraft {
     pub index: usize,
     name: String,
     bytes: usize,
-    preview: ArgsPreview,
+    pub(super) preview: ArgsPreview,
 }
 
 impl CallDraft {
@@ -36,10 +35,6 @@ impl CallDraft {
     /// Returns the preview for the row of the committed call; `None` if it is not what the call does.
     pub fn preview_of(&self, call: &ToolCall) -> Option<ArgsPreview> {
         self.preview.shows(call.name.as_str(), &call.args).then(|| self.preview.clone())
-    }
-
-    pub fn named_languages(&self) -> Languages {
-        self.preview.named_languages()
     }
 
     pub(super) fn lines(&mut self, context: &RenderContext) -> Vec<Line> {

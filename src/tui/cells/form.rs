@@ -1,7 +1,7 @@
 //! The form of a card: its fields or its JSON text, errors, and beside it the changes. At most as high as the pane; the
 //! field with the cursor is always visible. Only draws; `update` also uses it for the width of texts.
 
-use super::card::{CardLayout, Frame, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark};
+use super::card::{CardLayout, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark};
 use super::diff::{DiffCode, Layout, counts};
 use super::split;
 use crate::approval::Taint;
@@ -13,6 +13,7 @@ use crate::tui::form::{Field, FieldEntry, Form, Mode};
 use crate::tui::hunks::Hunks;
 use crate::tui::keys::{Action, CardKey, Context, FormKey, Keymap, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::screen::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
 /// From this width on a second pane shows the changes.
@@ -68,14 +69,14 @@ pub fn prepare(form: &mut Form, columns: usize) {
     }
 }
 
-pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> CardLayout {
-    let mut left = sheet(card, form, frame, 0);
-    if frame.columns >= TWO_PANES {
-        let (right, side_scroll) = changes(form, frame, left.lines.len());
+pub fn draw(card: &Card, form: &Form, screen: &Screen<'_>) -> CardLayout {
+    let mut left = sheet(card, form, screen, 0);
+    if screen.columns >= TWO_PANES {
+        let (right, side_scroll) = changes(form, screen, left.lines.len());
         if left.lines.len() < right.len() {
-            left = sheet(card, form, frame, right.len());
+            left = sheet(card, form, screen, right.len());
         }
-        left.side_scroll = side_scroll;
+        left.view.side_scroll = side_scroll;
         for (line, right) in left.lines.iter_mut().zip(right) {
             *line = std::mem::take(line).joined(right);
         }
@@ -84,9 +85,9 @@ pub fn draw(card: &Card, form: &Form, frame: &Frame<'_>) -> CardLayout {
 }
 
 /// Draws the form, at least `height` lines high.
-fn sheet(card: &Card, form: &Form, frame: &Frame<'_>, height: usize) -> CardLayout {
-    let mut sheet = Sheet::new(frame, width(frame.columns));
-    let glyphs = frame.context.glyphs;
+fn sheet(card: &Card, form: &Form, screen: &Screen<'_>, height: usize) -> CardLayout {
+    let mut sheet = Sheet::new(screen, width(screen.columns));
+    let glyphs = screen.context.glyphs;
     let title = Line::of(format!("{} edit ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
         .joined(taint_mark(card.is_tainted(), glyphs));
@@ -96,13 +97,13 @@ fn sheet(card: &Card, form: &Form, frame: &Frame<'_>, height: usize) -> CardLayo
         Mode::Raw => text(&form.raw, sheet.inner.saturating_sub(1)),
     };
     let foot = foot(&sheet, card, form);
-    let room = frame.rows.saturating_sub(2 + foot.len()).max(1);
+    let room = screen.rows.saturating_sub(2 + foot.len()).max(1);
     let cursor = rows.iter().position(|row| row.cursor.is_some()).unwrap_or(0);
     let from = (cursor + 1).saturating_sub(room).min(rows.len().saturating_sub(room));
     let left = rows.len().saturating_sub(from + room);
     for row in rows.into_iter().skip(from).take(room) {
         if let Some(column) = row.cursor {
-            sheet.drawn.cursor = Some(sheet.place(sheet.drawn.lines.len(), column));
+            sheet.drawn.view.cursor = Some(sheet.place(sheet.drawn.lines.len(), column));
         }
         sheet.put(row.line);
     }
@@ -114,7 +115,7 @@ fn sheet(card: &Card, form: &Form, frame: &Frame<'_>, height: usize) -> CardLayo
         (0, 0) => Line::new(),
         (above, below) => Line::of(format!("{above} above, {below} below"), Role::Waiting),
     };
-    let keys = frame.keymap.hints(&keys(form.mode));
+    let keys = screen.keymap.hints(&keys(form.mode));
     sheet.border(&keys_line(&keys, glyphs.dot), &more, 2);
     sheet.drawn
 }
@@ -152,14 +153,14 @@ fn badge(card: &Card, form: &Form, dot: &str) -> Line {
 
 /// Returns the description of the field, and the errors or their absence.
 fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
-    let glyphs = sheet.frame.context.glyphs;
+    let glyphs = sheet.screen.context.glyphs;
     let mut lines = Vec::new();
     let mut say = |text: String, role| {
         lines.extend(
             wrap_spans(&[Span::new(text, role)], sheet.inner, &Margin::default()).into_iter().take(MOST_SAID),
         );
     };
-    let is_low = sheet.frame.rows < LOW;
+    let is_low = sheet.screen.rows < LOW;
     // Fields without a description reserve the same space, so that the form does not jump.
     let says = form.fields.iter().any(|field| !field.about.is_empty());
     if form.mode == Mode::Fields && !is_low {
@@ -174,7 +175,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
     }
     match &form.check {
         Err(problem) => say(format!("{} {problem}", glyphs.fail), Role::Fail),
-        Ok(_) if !form.knows_tool() => {
+        Ok(_) if form.schema.is_none() => {
             say(format!("{} valid JSON; the tool's fields are unknown", glyphs.ok), Role::Ok);
         }
         Ok(_) => {
@@ -192,7 +193,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<Line> {
         say(format!("! {advice}"), Role::Waiting);
     }
     // The last lines say whether it can be sent; the fields need room too.
-    let most = (sheet.frame.rows / 2).max(1);
+    let most = (sheet.screen.rows / 2).max(1);
     lines.split_off(lines.len().saturating_sub(most))
 }
 
@@ -209,17 +210,17 @@ fn text(editor: &Editor, width: usize) -> Vec<FormRow> {
 
 fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<FormRow> {
     let columns = Columns::of(form, sheet.inner);
-    let most = (sheet.frame.rows / 2).max(UNFOCUSED);
+    let most = (sheet.screen.rows / 2).max(UNFOCUSED);
     let mut rows = Vec::new();
     for (at, field) in form.fields.iter().enumerate() {
         let is_at = at == form.at;
-        let keymap = sheet.frame.keymap;
+        let keymap = sheet.screen.keymap;
         let value = if is_at {
             focused(field, keymap, columns.value, most)
         } else {
             resting(field, keymap, columns.value)
         };
-        let hint = hint(card, field, sheet.frame.context.glyphs);
+        let hint = hint(card, field, sheet.screen.context.glyphs);
         for (index, row) in value.into_iter().enumerate() {
             let head = if index == 0 { name(sheet, field, is_at, &columns) } else { columns.blank() };
             let start = head.width();
@@ -235,7 +236,7 @@ fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<FormRow> {
         }
         for fault in &field.faults {
             let line =
-                columns.blank().with(format!("{} {fault}", sheet.frame.context.glyphs.fail), Role::Fail);
+                columns.blank().with(format!("{} {fault}", sheet.screen.context.glyphs.fail), Role::Fail);
             rows.push(FormRow { line, cursor: None });
         }
     }
@@ -246,12 +247,12 @@ fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<FormRow> {
 /// Returns the user's note to the model, below the fields. On a low screen an empty note is shown only with the cursor.
 fn note(sheet: &Sheet<'_>, form: &Form) -> Vec<FormRow> {
     let is_at = form.is_in_note();
-    let low = sheet.frame.rows < LOW;
+    let low = sheet.screen.rows < LOW;
     if low && !is_at && form.note.is_empty() {
         return Vec::new();
     }
     let role = if is_at { Role::Key } else { Role::Dim };
-    let mark = if is_at { sheet.frame.context.glyphs.folded } else { " " };
+    let mark = if is_at { sheet.screen.context.glyphs.folded } else { " " };
     let head = Line::of(mark, Role::Key).with(" note to the model (optional)", role);
     let mut rows: Vec<FormRow> =
         if low { Vec::new() } else { vec![FormRow { line: Line::new(), cursor: None }] };
@@ -282,7 +283,7 @@ impl Columns {
 /// Returns a mark and the field's name.
 fn name(sheet: &Sheet<'_>, field: &Field, is_at: bool, columns: &Columns) -> Line {
     let (mark, role) = match (is_at, field.is_changed()) {
-        (true, _) => (sheet.frame.context.glyphs.folded, Role::Key),
+        (true, _) => (sheet.screen.context.glyphs.folded, Role::Key),
         (false, true) => ("~", Role::Waiting),
         (false, false) => (" ", Role::Text),
     };
@@ -360,13 +361,10 @@ fn single(field: &Field, keymap: &Keymap, before: &str, after: &str) -> Line {
 }
 
 /// Returns the pane of changes from the requested to the edited call, and by how many lines it can scroll.
-fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) {
-    let mut sheet = Sheet::new(frame, frame.columns - width(frame.columns));
+fn changes(form: &Form, screen: &Screen<'_>, height: usize) -> (Vec<Line>, usize) {
+    let mut sheet = Sheet::new(screen, screen.columns - width(screen.columns));
     let changes = form.changes.as_deref().unwrap_or_default();
-    let counts = counts(changes);
-    let badge = Line::of(format!("+{}", counts.added), Role::Added)
-        .with(format!(" -{}", counts.removed), Role::Removed);
-    sheet.border(&Line::of("changes", Role::Heading), &badge, 0);
+    sheet.border(&Line::of("changes", Role::Heading), &counts(changes), 0);
     let half = (sheet.inner.saturating_sub(3)) / 2;
     let mut lines = Vec::new();
     if form.check.is_err() {
@@ -379,11 +377,11 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) 
         lines.push(head.with("  will run", Role::Dim));
         lines.push(Line::new());
         let hunks = Hunks::default();
-        let glyphs = frame.context.glyphs;
+        let glyphs = screen.context.glyphs;
         let layout = Layout { width: sheet.inner, hunks: &hunks, glyphs, code: DiffCode::PLAIN };
         lines.extend(split::bare(changes, &layout));
     }
-    let room = frame.rows.saturating_sub(2).max(1);
+    let room = screen.rows.saturating_sub(2).max(1);
     let most = lines.len().saturating_sub(room);
     let from = form.scroll.min(most);
     sheet.put_all(lines.into_iter().skip(from).take(room));
@@ -391,12 +389,12 @@ fn changes(form: &Form, frame: &Frame<'_>, height: usize) -> (Vec<Line>, usize) 
         sheet.put(Line::new());
     }
     let scrolls = [(Context::Global, Action::Nav(Nav::PageDown), "")];
-    let keys = if most > 0 { frame.keymap.hints(&scrolls) } else { Vec::new() };
+    let keys = if most > 0 { screen.keymap.hints(&scrolls) } else { Vec::new() };
     let more = match most - from {
         0 if most == 0 => Line::new(),
         0 => Line::of(format!("end, {from} lines above"), Role::Waiting),
         below => Line::of(format!("{below} more lines"), Role::Waiting),
     };
-    sheet.border(&keys_line(&keys, frame.context.glyphs.dot), &more, 2);
+    sheet.border(&keys_line(&keys, screen.context.glyphs.dot), &more, 2);
     (sheet.drawn.lines, most)
 }

@@ -1,7 +1,7 @@
 //! Shared drawing of request lists: rows, one request in detail, and the lines above the keys. Only draws. The batch
 //! list is composed by `cells::batch`, the inbox by its panel.
 
-use super::card::{Frame, HiddenLines, LOW, advice, facts, hint, prepare_detail, taint_mark};
+use super::card::{LOW, advice, facts, hint, prepare_detail, taint_mark};
 use crate::frontend::dialogue::OpenRequest;
 use crate::message::ToolName;
 use crate::stdx::text::width;
@@ -12,6 +12,7 @@ use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, ListKey};
 use crate::tui::line::{Line, Span, TextStyle};
 use crate::tui::list::{ListStage, OpenRows, RequestList, RowMark};
+use crate::tui::screen::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
 /// The widest name of a tool, in cells.
@@ -150,17 +151,10 @@ pub struct Detail {
     pub total: usize,
 }
 
-/// The division of a detail's rows.
-struct DetailParts {
-    facts_below: Vec<Line>,
-    /// Lines shown of the body.
-    room: usize,
-    clipped: bool,
-}
-
-fn parts(card: &Card, frame: &Frame<'_>, width: usize, rows: usize) -> DetailParts {
+/// Divides the rows of a detail: the facts below, the lines shown of the body, and whether it is clipped.
+fn parts(card: &Card, screen: &Screen<'_>, width: usize, rows: usize) -> (Vec<Line>, usize, bool) {
     let body = card.body.lines().len();
-    let mut facts_below = if frame.rows < LOW { Vec::new() } else { facts(card, frame, width) };
+    let mut facts_below = if screen.rows < LOW { Vec::new() } else { facts(card, screen, width) };
     // The body takes precedence over the facts, and over the blank line between the two.
     let least = 1 + usize::from(card.request.again.is_some());
     let left = rows.saturating_sub(body).max(least.min(rows.saturating_sub(1)));
@@ -169,29 +163,29 @@ fn parts(card: &Card, frame: &Frame<'_>, width: usize, rows: usize) -> DetailPar
     }
     facts_below.truncate(left);
     let room = rows.saturating_sub(facts_below.len()).max(1);
-    let clipped = body > room || card.body.more() > 0;
+    let clipped = body > room || card.body.more > 0;
     let room = if clipped { room.saturating_sub(1).max(1).min(body) } else { body };
-    DetailParts { facts_below, room, clipped }
+    (facts_below, room, clipped)
 }
 
 /// Returns the detail in so many cells and rows; `keys` show more of it.
-pub fn detail(card: &Card, frame: &Frame<'_>, width: usize, rows: usize, keys: &str) -> Detail {
-    let DetailParts { facts_below, room, clipped } = parts(card, frame, width, rows);
+pub fn detail(card: &Card, screen: &Screen<'_>, width: usize, rows: usize, keys: &str) -> Detail {
+    let (facts_below, room, clipped) = parts(card, screen, width, rows);
     let body = card.body.lines();
     let from = card.scroll.min(body.len().saturating_sub(room));
     let mut lines: Vec<Line> = body.iter().skip(from).take(room).cloned().collect();
     if clipped {
         let below = body.len().saturating_sub(from + room);
-        lines.push(hint(&HiddenLines { above: from, below, bytes: card.body.more() }, keys, width));
+        lines.push(hint(from, below, card.body.more, keys, width));
     }
     lines.extend(facts_below);
     Detail { lines, room, total: body.len() }
 }
 
 /// Updates a request before its detail is drawn, and records how much of it will be visible.
-pub fn lay_out(card: &mut Card, frame: &Frame<'_>, width: usize, rows: usize) {
-    prepare_detail(card, frame, width);
-    let room = parts(card, frame, width, rows).room;
+pub fn lay_out(card: &mut Card, screen: &Screen<'_>, width: usize, rows: usize) {
+    prepare_detail(card, screen, width);
+    let (_, room, _) = parts(card, screen, width, rows);
     let total = card.body.lines().len();
     card.scroll = card.scroll.min(total.saturating_sub(room));
     card.saw(width, card.scroll..card.scroll + room, total);

@@ -51,14 +51,10 @@ pub struct RenderContext {
     pub motion: Motion,
     /// The languages whose code is highlighted.
     pub languages: Languages,
-    pub keys: DisplayKeys,
-}
-
-/// The keys that cells mention, as the user has bound them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DisplayKeys {
-    pub details: Option<Key>,
-    pub stop: Option<Key>,
+    /// The key that folds or shows details, for hints.
+    pub details_key: Option<Key>,
+    /// The key that stops what runs, for hints.
+    pub stop_key: Option<Key>,
 }
 
 /// Whether secondary text is folded or shown whole.
@@ -125,9 +121,9 @@ pub struct Cell {
     fold: Option<Fold>,
     cache: Option<CellCache>,
     /// The number of lines as last laid out; `None` after a change.
-    height: Option<usize>,
+    pub height: Option<usize>,
     /// Incremented each time the cell is handed out for changes.
-    revision: u64,
+    pub revision: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -141,7 +137,7 @@ struct CellCache {
 pub enum CellKind {
     User {
         text: String,
-        /// The text with labels in place of its pasted blocks, as it stood in the composer.
+        /// The text with labels in place of its pasted blocks, as the composer showed it.
         short: Option<String>,
     },
     Answer(Box<Answer>),
@@ -223,10 +219,6 @@ impl Cell {
         self
     }
 
-    pub fn revision(&self) -> u64 {
-        self.revision
-    }
-
     /// Returns the blank lines before this cell: none between rows of calls, otherwise one.
     pub fn gap_after(&self, before: &Cell) -> usize {
         usize::from(!(self.is_call() && before.is_call()))
@@ -234,11 +226,6 @@ impl Cell {
 
     fn is_call(&self) -> bool {
         matches!(&self.kind, CellKind::CallDraft(_) | CellKind::Call(_) | CellKind::Settled { .. })
-    }
-
-    /// Returns the number of lines as last laid out; `None` after a change.
-    pub fn known_height(&self) -> Option<usize> {
-        self.height
     }
 
     /// Brings the lines up to date; returns their number.
@@ -280,17 +267,10 @@ impl Cell {
     /// Returns the languages of its code.
     pub fn named_languages(&self) -> Languages {
         match &self.kind {
-            CellKind::Answer(answer) => answer.named_languages(),
-            CellKind::CallDraft(draft) => draft.named_languages(),
+            CellKind::Answer(answer) => answer.named,
+            CellKind::CallDraft(draft) => draft.preview.named_languages(),
             CellKind::Call(row) => row.named_languages(),
-            CellKind::User { .. }
-            | CellKind::Thinking(_)
-            | CellKind::Settled { .. }
-            | CellKind::Local { .. }
-            | CellKind::Shell(_)
-            | CellKind::Failure { .. }
-            | CellKind::Waits { .. }
-            | CellKind::Note { .. } => Languages::NONE,
+            _ => Languages::NONE,
         }
     }
 
@@ -306,13 +286,7 @@ impl Cell {
             CellKind::CallDraft(_) => true,
             CellKind::Call(row) => row.moves(),
             CellKind::Shell(shell) => shell.is_running(),
-            CellKind::User { .. }
-            | CellKind::Answer(_)
-            | CellKind::Settled { .. }
-            | CellKind::Local { .. }
-            | CellKind::Failure { .. }
-            | CellKind::Waits { .. }
-            | CellKind::Note { .. } => false,
+            _ => false,
         }
     }
 

@@ -31,12 +31,7 @@ impl Cell {
             CellKind::Shell(shell) => shell.is_long(),
             CellKind::User { text, short } => short.is_some() || text::is_long(text),
             CellKind::Note { text: _, more } => !more.is_empty(),
-            CellKind::Answer(_)
-            | CellKind::CallDraft(_)
-            | CellKind::Settled { .. }
-            | CellKind::Local { .. }
-            | CellKind::Failure { .. }
-            | CellKind::Waits { .. } => false,
+            _ => false,
         }
     }
 
@@ -69,7 +64,7 @@ impl Cell {
     pub fn fold_with_all(&mut self) {
         self.fold = None;
         if let CellKind::Call(row) = &mut self.kind {
-            row.hide_text_for_model();
+            row.for_model = Fold::Folded;
             self.touch();
         }
     }
@@ -121,12 +116,7 @@ impl Cell {
                 SearchableText { shown: Cow::Borrowed(text), folded: Cow::Borrowed(more) }
             }
             CellKind::Settled { tool, subject, .. } => shown(Cow::Owned(format!("{tool}\n{subject}"))),
-            CellKind::User { .. }
-            | CellKind::Answer(_)
-            | CellKind::CallDraft(_)
-            | CellKind::Local { .. }
-            | CellKind::Failure { .. }
-            | CellKind::Waits { .. } => shown(self.source()),
+            _ => shown(self.source()),
         }
     }
 

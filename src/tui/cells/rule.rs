@@ -2,7 +2,7 @@
 //! most as high as the pane; the row of the cursor or of the choice is always visible. Only draws; `update` also uses it for the width of the text.
 
 use super::call;
-use super::card::{CardLayout, Frame, NARROW, Sheet, WIDEST, fitting, inner};
+use super::card::{CardLayout, NARROW, Sheet, WIDEST, fitting, inner};
 use crate::approval::rules::RuleScope;
 use crate::frontend::protocol::{OfferedRule, PastCalls};
 use crate::stdx::text::one_line_summary;
@@ -11,6 +11,7 @@ use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, RuleKey};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::rule::{RuleForm, RuleStatus, scope_words};
+use crate::tui::screen::Screen;
 use crate::tui::theme::Role;
 
 /// Least rows of the text, so that the card does not grow with the first lines.
@@ -27,9 +28,9 @@ pub fn text_width(columns: usize) -> usize {
     inner(columns.min(WIDEST)).saturating_sub(1)
 }
 
-pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> CardLayout {
-    let mut sheet = Sheet::new(frame, frame.context.width.min(WIDEST));
-    let glyphs = frame.context.glyphs;
+pub fn draw(card: &Card, rule: &RuleForm, screen: &Screen<'_>) -> CardLayout {
+    let mut sheet = Sheet::new(screen, screen.context.width.min(WIDEST));
+    let glyphs = screen.context.glyphs;
     let what = if rule.is_written { "rule for" } else { "allow from now on:" };
     let title = Line::of(format!("{} {what} ", glyphs.waiting), Role::Waiting)
         .with(card.request.tool.as_str(), Role::Tool)
@@ -38,20 +39,20 @@ pub fn draw(card: &Card, rule: &RuleForm, frame: &Frame<'_>) -> CardLayout {
     let role = if card.is_high() { Role::High } else { Role::Dim };
     sheet.border(&title, &Line::of(card.request.risk.word(), role), 0);
     let foot = foot(&sheet, card, rule);
-    let room = frame.rows.saturating_sub(2 + foot.len()).max(1);
+    let room = screen.rows.saturating_sub(2 + foot.len()).max(1);
     if rule.is_written {
         text(&mut sheet, rule, room);
     } else {
         widths(&mut sheet, rule, room);
     }
     sheet.put_all(foot);
-    sheet.border(&keys(rule, frame), &Line::new(), 2);
+    sheet.border(&keys(rule, screen), &Line::new(), 2);
     sheet.drawn
 }
 
 /// Draws the widths, so that the chosen one is visible.
 fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
-    let glyphs = sheet.frame.context.glyphs;
+    let glyphs = sheet.screen.context.glyphs;
     if rule.widths.is_empty() {
         // Once they are found, the foot says why there are none.
         if rule.status == RuleStatus::Drafting {
@@ -69,7 +70,7 @@ fn widths(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
 /// Returns the lines of one width: what it covers, and what it would have matched.
 fn block(sheet: &Sheet<'_>, rule: &RuleForm, at: usize, width: &OfferedRule) -> Vec<Line> {
     let is_chosen = at == rule.chosen;
-    let mark = if is_chosen { sheet.frame.context.glyphs.folded } else { " " };
+    let mark = if is_chosen { sheet.screen.context.glyphs.folded } else { " " };
     let role = if is_chosen { Role::Key } else { Role::Text };
     let words = format!("{mark}{} {}", at + 1, width.words);
     let matched = match &width.check.past {
@@ -90,9 +91,9 @@ fn block(sheet: &Sheet<'_>, rule: &RuleForm, at: usize, width: &OfferedRule) -> 
 }
 
 fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
-    let least = if sheet.frame.rows < LOW { 1 } else { LEAST.min(room) };
+    let least = if sheet.screen.rows < LOW { 1 } else { LEAST.min(room) };
     if rule.status == RuleStatus::Drafting {
-        let glyphs = sheet.frame.context.glyphs;
+        let glyphs = sheet.screen.context.glyphs;
         sheet.put(Line::of(format!("{} drafting the rule", glyphs.still), Role::Dim));
         (1..least).for_each(|_| sheet.put(Line::new()));
         return;
@@ -115,7 +116,7 @@ fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
             line = Line::spread(line.cut(sheet.inner.saturating_sub(more.width() + 1)), more, sheet.inner);
         }
         if row == rows.cursor.row && !rule.is_saving() {
-            sheet.drawn.cursor = Some(sheet.place(sheet.drawn.lines.len(), rows.cursor.column));
+            sheet.drawn.view.cursor = Some(sheet.place(sheet.drawn.lines.len(), rows.cursor.column));
         }
         sheet.put(line);
     }
@@ -124,8 +125,8 @@ fn text(sheet: &mut Sheet<'_>, rule: &RuleForm, room: usize) {
 
 /// Returns the scope and the effect on past calls.
 fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
-    let glyphs = sheet.frame.context.glyphs;
-    let low = sheet.frame.rows < LOW;
+    let glyphs = sheet.screen.context.glyphs;
+    let low = sheet.screen.rows < LOW;
     let mut lines = if low { Vec::new() } else { vec![Line::new()] };
     lines.push(scopes(sheet, rule));
     let (words, role) = match &rule.status {
@@ -143,7 +144,7 @@ fn foot(sheet: &Sheet<'_>, card: &Card, rule: &RuleForm) -> Vec<Line> {
         let said = wrap_spans(&[Span::new(words, role)], sheet.inner, &Margin::default());
         lines.extend(said.into_iter().take(MOST_SAID));
     };
-    let advised = if sheet.frame.approved_once { Role::High } else { Role::Waiting };
+    let advised = if sheet.screen.approved_once { Role::High } else { Role::Waiting };
     match (&card.advice, &rule.status) {
         (None, _) => say(words, role),
         // There is room for only one of the two.
@@ -163,7 +164,7 @@ fn scopes(sheet: &Sheet<'_>, rule: &RuleForm) -> Line {
     for scope in [RuleScope::Session, RuleScope::Project, RuleScope::User] {
         let words = scope_words(scope);
         if scope == rule.scope {
-            line = line.with(format!("  {}{words}", sheet.frame.context.glyphs.folded), Role::Key);
+            line = line.with(format!("  {}{words}", sheet.screen.context.glyphs.folded), Role::Key);
         } else if sheet.inner >= NARROW - 4 {
             line = line.with(format!("   {words}"), Role::Dim);
         }
@@ -181,7 +182,7 @@ fn would_have(past: PastCalls) -> String {
     }
 }
 
-fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
+fn keys(rule: &RuleForm, screen: &Screen<'_>) -> Line {
     let on = |key, words| (rule.context(), Action::Rule(key), words);
     let back = (Context::Global, Action::Escape, "back");
     let wanted = match rule.status {
@@ -202,12 +203,12 @@ fn keys(rule: &RuleForm, frame: &Frame<'_>) -> Line {
             back,
         ],
     };
-    let mut hints: Vec<Hint> = frame.keymap.hints(&wanted);
-    let width = frame.context.width.min(WIDEST);
+    let mut hints: Vec<Hint> = screen.keymap.hints(&wanted);
+    let width = screen.context.width.min(WIDEST);
     if width < NARROW
         && let Some(save) = hints.iter_mut().find(|hint| hint.action == Action::Rule(RuleKey::Save))
     {
         "save, approve".clone_into(&mut save.words);
     }
-    fitting(hints, frame.context.glyphs.dot, width.saturating_sub(6))
+    fitting(hints, screen.context.glyphs.dot, width.saturating_sub(6))
 }

@@ -81,7 +81,7 @@ impl ShellCell {
         let hidden = self.output.height().saturating_sub(shown) + self.output.dropped;
         if hidden > 0 {
             let mut line = bar.clone();
-            let all = context.keys.details.map(|key| format!(", {key} shows all kept lines"));
+            let all = context.details_key.map(|key| format!(", {key} shows all kept lines"));
             let words = format!("… {hidden} lines before{}", all.unwrap_or_default());
             line.push(Span::new(words, Role::Dim));
             lines.push(line.cut(context.width).ours());
@@ -95,7 +95,7 @@ impl ShellCell {
         let text = match &self.state {
             ShellState::Running { since_ms } => {
                 let took = whole_seconds(context.now_ms.saturating_sub(*since_ms));
-                let stops = context.keys.stop.map(|key| format!("  {key} stop"));
+                let stops = context.stop_key.map(|key| format!("  {key} stop"));
                 format!("   {} {}{}", context.spinner(), took, stops.unwrap_or_default())
             }
             ShellState::Ended { outcome, took } => format!("   {outcome}  {}", duration(*took)),

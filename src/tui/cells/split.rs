@@ -12,18 +12,10 @@ use crate::tui::theme::Role;
 /// The width of the separator: a space, the rule and a space.
 const BETWEEN: usize = 3;
 
-/// Whether lines have numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Numbers {
-    /// Numbers with this many digits.
-    Shown(usize),
-    Hidden,
-}
-
 /// Lays out the diff side by side, or one text below the other if `columns` are too few or the user chose so.
 pub fn page(diff: &[DiffLine], layout: &Layout<'_>, columns: usize) -> Page {
     if is_split(layout.hunks.sides, columns) {
-        both(diff, layout, Numbers::Shown(digits(diff)))
+        both(diff, layout, digits(diff))
     } else {
         unified(diff, layout)
     }
@@ -31,14 +23,11 @@ pub fn page(diff: &[DiffLine], layout: &Layout<'_>, columns: usize) -> Page {
 
 /// Lays out the diff without line numbers and hunk heads.
 pub fn bare(diff: &[DiffLine], layout: &Layout<'_>) -> Vec<Line> {
-    both(diff, layout, Numbers::Hidden).lines
+    both(diff, layout, 0).lines
 }
 
-fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
-    let digits = match numbers {
-        Numbers::Shown(digits) => digits,
-        Numbers::Hidden => 0,
-    };
+/// Lays out with line numbers of so many digits; with none, the heads of hunks are left out too.
+fn both(diff: &[DiffLine], layout: &Layout<'_>, digits: usize) -> Page {
     let left = (layout.width.saturating_sub(BETWEEN)) / 2;
     let right = layout.width.saturating_sub(BETWEEN + left);
     let mut page = Page::default();
@@ -58,10 +47,10 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, numbers: Numbers) -> Page {
         match piece {
             DiffPiece::Head { hunk, line } => {
                 painter.jump();
-                match numbers {
-                    Numbers::Shown(_) => page.head(hunk, line, layout),
-                    Numbers::Hidden if line.number > 1 => page.lines.push(Line::of("  …", Role::Dim)),
-                    Numbers::Hidden => {}
+                if digits > 0 {
+                    page.head(hunk, line, layout);
+                } else if line.number > 1 {
+                    page.lines.push(Line::of("  …", Role::Dim));
                 }
             }
             DiffPiece::Same { line, old_number } => {

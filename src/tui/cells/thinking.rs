@@ -75,7 +75,7 @@ impl Thinking {
         self.text.refresh(context.width.saturating_sub(bar.width()));
         lines.extend(self.text.tail(shown).map(|line| line.behind(&bar)));
         if self.text.height() > shown {
-            let all = context.keys.details.map(|key| format!(" {} {key} all", context.glyphs.dot));
+            let all = context.details_key.map(|key| format!(" {} {key} all", context.glyphs.dot));
             let hint = format!("(last {TAIL} lines{})", all.unwrap_or_default());
             lines.push(Line::spread(bar, Line::of(hint, Role::Dim), context.width).ours());
         }

@@ -6,7 +6,7 @@ pub struct TemplateGap<'a> {
     pub name: &'a str,
     /// The typed text before the place.
     pub before: &'a str,
-    /// What was typed of its value.
+    /// The typed part of its value.
     pub typed: &'a str,
 }
 

@@ -35,7 +35,7 @@ pub struct Composer {
     history: VecDeque<String>,
     browsing: Option<HistoryPosition>,
     /// The number of manual changes of the text.
-    revision: u64,
+    pub revision: u64,
     /// When the first change was made that has not been handed over for saving.
     pub unsaved_since: Option<u64>,
 }
@@ -170,11 +170,6 @@ impl Composer {
     /// Whether an entry of the history is shown in place of the written text.
     pub fn is_browsing(&self) -> bool {
         self.browsing.is_some()
-    }
-
-    /// Grows with every manual change.
-    pub fn revision(&self) -> u64 {
-        self.revision
     }
 
     /// Returns when the text is due to be handed over for saving.

@@ -2,6 +2,8 @@
 //!
 //! Text is sanitized for display here and only here. Called by `update` (moves) and `view` (drawing).
 
+use std::ops::Range;
+
 use super::editor::Editor;
 use super::item::Item;
 use crate::stdx::text::{sanitize_line, truncate};
@@ -21,22 +23,15 @@ pub struct Position {
 /// An editor's text broken into rows of a width.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
-    rows: Vec<ComposerRow>,
+    rows: Vec<Range<usize>>,
     pub cursor: Position,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct ComposerRow {
-    /// Items `from..to`; a line break ends a row and is in none.
-    from: usize,
-    to: usize,
 }
 
 impl Rows {
     pub fn of(editor: &Editor, width: usize) -> Self {
         let rows = rows(editor.items(), width.max(2));
-        let row = rows.iter().rposition(|row| row.from <= editor.cursor()).unwrap_or(0);
-        let before = &editor.items()[rows[row].from..editor.cursor()];
+        let row = rows.iter().rposition(|row| row.start <= editor.cursor()).unwrap_or(0);
+        let before = &editor.items()[rows[row].start..editor.cursor()];
         let column = before.iter().map(item_cells).sum();
         Self { rows, cursor: Position { row, column } }
     }
@@ -49,7 +44,7 @@ impl Rows {
     pub fn line(&self, editor: &Editor, row: usize) -> Line {
         let mut line = Line::new();
         let Some(row) = self.rows.get(row) else { return line };
-        for item in &editor.items()[row.from..row.to] {
+        for item in &editor.items()[row.clone()] {
             line.push(item_span(item));
         }
         line
@@ -82,8 +77,8 @@ impl Editor {
 
     fn go_to_row(&mut self, rows: &Rows, row: usize) -> bool {
         let goal = self.goal.unwrap_or(rows.cursor.column);
-        let soft = rows.rows.get(row + 1).is_some_and(|next| next.from == rows.rows[row].to);
-        let ComposerRow { from, to } = rows.rows[row];
+        let soft = rows.rows.get(row + 1).is_some_and(|next| next.start == rows.rows[row].end);
+        let Range { start: from, end: to } = rows.rows[row].clone();
         let mut column = 0;
         let mut at = from;
         while at < to {
@@ -103,26 +98,26 @@ impl Editor {
     }
 }
 
-fn rows(items: &[Item], width: usize) -> Vec<ComposerRow> {
+fn rows(items: &[Item], width: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     let mut from = 0;
     let mut used = 0;
     for (at, item) in items.iter().enumerate() {
         if item.is_break() {
-            rows.push(ComposerRow { from, to: at });
+            rows.push(from..at);
             from = at + 1;
             used = 0;
             continue;
         }
         let needed = item_cells(item);
         if used + needed > width && at > from {
-            rows.push(ComposerRow { from, to: at });
+            rows.push(from..at);
             from = at;
             used = 0;
         }
         used += needed;
     }
-    rows.push(ComposerRow { from, to: items.len() });
+    rows.push(from..items.len());
     rows
 }
 

@@ -31,7 +31,7 @@ fn right(model: &Model, find: &Find, width: usize) -> Line {
     if width < NARROW {
         return Line::new();
     }
-    let case = if find.query().is_exact() { "Aa exact" } else { "Aa smart" };
+    let case = if find.query().is_exact { "Aa exact" } else { "Aa smart" };
     let glyphs = model.glyphs;
     let reach = if find.in_tools { "text+tools" } else { "text" };
     Line::of(format!(" {case} {} {reach} ", glyphs.dot), Role::Dim).with(glyphs.rule.repeat(2), Role::Dim)
@@ -67,11 +67,11 @@ pub fn elsewhere(model: &Model) -> Line {
     let transcript = &model.transcript;
     let seen = transcript.seen();
     let out = count(find, transcript.cells(), &model.context(), &seen, |cell| transcript.seen_lines(cell));
-    let parts = [(out.above, "above"), (out.below, "below"), (out.folded, "in folded output")];
-    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let parts = out.into_iter().zip(["above", "below", "in folded output"]);
+    let parts = parts.filter(|(number, _)| *number > 0);
     let parts: Vec<String> = parts.map(|(number, words)| format!("{number} {words}")).collect();
     let dot = format!(" {} ", model.glyphs.dot);
-    let text = match out.total() {
+    let text = match out.iter().sum::<usize>() {
         0 => return Line::new(),
         1 => format!("   1 more match: {}", parts.join(&dot)),
         total => format!("   {total} more matches: {}", parts.join(&dot)),

@@ -129,12 +129,12 @@ impl Find {
             return;
         }
         for (at, cell) in cells.iter().enumerate() {
-            if self.counted.get(at) == Some(&cell.revision()) {
+            if self.counted.get(at) == Some(&cell.revision) {
                 continue;
             }
             match self.counted.get_mut(at) {
-                Some(counted) => *counted = cell.revision(),
-                None => self.counted.push(cell.revision()),
+                Some(counted) => *counted = cell.revision,
+                None => self.counted.push(cell.revision),
             }
             self.counts += 1;
             self.put(self.hit_in(&query, at, cell));
@@ -188,27 +188,22 @@ impl Find {
 
     /// Returns the match after the current one; after the last comes the first.
     pub fn next(&self) -> Option<CurrentMatch> {
-        let Some(current) = self.current else { return self.first() };
-        let at = self.hits.partition_point(|hit| hit.cell < current.cell);
-        let here = self.hits.get(at)?;
-        if here.cell == current.cell && current.nth + 1 < here.count() {
-            return Some(CurrentMatch { nth: current.nth + 1, ..current });
-        }
-        let after = self.hits.get(at + 1).or_else(|| self.hits.first())?;
-        Some(CurrentMatch { cell: after.cell, nth: 0 })
+        self.step(1)
     }
 
     /// Returns the match before the current one; before the first comes the last.
     pub fn previous(&self) -> Option<CurrentMatch> {
-        let Some(current) = self.current else { return self.first() };
-        if current.nth > 0 {
-            return Some(CurrentMatch { nth: current.nth - 1, ..current });
-        }
-        let at = self.hits.partition_point(|hit| hit.cell < current.cell);
-        match at.checked_sub(1).and_then(|before| self.hits.get(before)) {
-            Some(hit) => Some(CurrentMatch { cell: hit.cell, nth: hit.count() - 1 }),
-            None => self.last(),
-        }
+        self.step(self.total().checked_sub(1)?)
+    }
+
+    fn step(&self, by: usize) -> Option<CurrentMatch> {
+        let Some(number) = self.number() else { return self.first() };
+        let mut nth = (number - 1 + by).checked_rem(self.total())?;
+        self.hits.iter().find_map(|hit| {
+            let here = (nth < hit.count()).then_some(CurrentMatch { cell: hit.cell, nth });
+            nth = nth.saturating_sub(hit.count());
+            here
+        })
     }
 
     /// Returns the matches of a cell.
@@ -229,30 +224,16 @@ impl Find {
     }
 }
 
-/// The numbers of matches that are not visible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HiddenMatches {
-    pub above: usize,
-    pub below: usize,
-    pub folded: usize,
-}
-
-impl HiddenMatches {
-    pub fn total(&self) -> usize {
-        self.above + self.below + self.folded
-    }
-}
-
-/// Counts the matches that are not visible; `seen` are the cells on the screen, `lines` returns the visible
-/// lines of a cell.
+/// Counts the matches that are not visible: above, below and in folded text. `seen` are the cells on the screen, `lines`
+/// returns the visible lines of a cell.
 pub fn elsewhere(
     find: &Find,
     all: &[Cell],
     context: &RenderContext,
     seen: &Range<usize>,
     lines: impl Fn(usize) -> Range<usize>,
-) -> HiddenMatches {
-    let mut out = HiddenMatches::default();
+) -> [usize; 3] {
+    let [mut above, mut below, mut folded_away] = [0; 3];
     for hit in &find.hits {
         let Some(cell) = all.get(hit.cell) else { continue };
         let folded = if cell.is_folded(context) { hit.folded } else { 0 };
@@ -261,13 +242,13 @@ pub fn elsewhere(
             let range = lines(hit.cell);
             let places = find.places(hit.cell, cell);
             let line_of = |place: &&Vec<Piece>| place.first().map_or(0, |piece| piece.line);
-            out.above += places.iter().filter(|place| line_of(place) < range.start).count();
-            out.below += places.iter().filter(|place| line_of(place) >= range.end).count();
-            out.folded += hit.count().saturating_sub(places.len()).min(folded);
+            above += places.iter().filter(|place| line_of(place) < range.start).count();
+            below += places.iter().filter(|place| line_of(place) >= range.end).count();
+            folded_away += hit.count().saturating_sub(places.len()).min(folded);
         } else {
-            out.folded += folded;
-            *(if hit.cell < seen.start { &mut out.above } else { &mut out.below }) += open;
+            folded_away += folded;
+            *(if hit.cell < seen.start { &mut above } else { &mut below }) += open;
         }
     }
-    out
+    [above, below, folded_away]
 }

@@ -10,7 +10,7 @@ use crate::tui::line::{Join, Line, cells};
 pub struct Query {
     text: String,
     /// The search distinguishes upper and lower case.
-    is_exact: bool,
+    pub is_exact: bool,
 }
 
 /// Whether a text has markup that is skipped.
@@ -33,10 +33,6 @@ impl Query {
 
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty()
-    }
-
-    pub fn is_exact(&self) -> bool {
-        self.is_exact
     }
 
     /// Counts the matches in a text.

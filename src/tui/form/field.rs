@@ -19,7 +19,7 @@ pub struct Field {
     /// The tool's description of the field.
     pub about: String,
     pub entry: FieldEntry,
-    /// What is wrong with it.
+    /// The faults of its value.
     pub faults: Vec<String>,
     shape: Shape,
     /// The value requested by the model; `None` if it omitted the field.

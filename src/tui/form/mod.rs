@@ -22,7 +22,7 @@ const PAGE: usize = 10;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
     /// The tool's schema, if known.
-    schema: Option<Value>,
+    pub schema: Option<Value>,
     asked: Value,
     pub mode: Mode,
     pub fields: Vec<Field>,
@@ -301,11 +301,6 @@ impl Form {
             (None, Some(fault)) => Err(fault.clone()),
             (None, None) => Ok(args),
         }
-    }
-
-    /// Whether the tool's schema is known.
-    pub fn knows_tool(&self) -> bool {
-        self.schema.is_some()
     }
 
     fn faults(&self, args: &Value) -> Vec<Fault> {

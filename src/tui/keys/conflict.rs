@@ -79,10 +79,10 @@ pub fn shadowed(table: &'static KeyTable, bound: &[BindingRow]) -> Vec<KeyProble
     for layer in table.layers() {
         for row in bound.iter().filter(|row| layer.contains(&row.binding.context)) {
             let lost = row.binding;
-            if reaches(&now, layer, lost.action) || !reaches(&usual, layer, lost.action) {
+            if reaches(&now, &layer, lost.action) || !reaches(&usual, &layer, lost.action) {
                 continue;
             }
-            let masks = row.keys.iter().find_map(|key| Some((*key, first(&now, layer, *key)?)));
+            let masks = row.keys.iter().find_map(|key| Some((*key, first(&now, &layer, *key)?)));
             let Some((key, has)) = masks else { continue };
             if has != lost && found.insert((lost.path(), has.path())) {
                 problems.push(KeyProblem::Shadowed { key, has, lost });

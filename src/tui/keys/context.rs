@@ -1,9 +1,6 @@
 //! The contexts of keys, and their order of precedence. The names of contexts are written into settings files: they
 //! never change.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
-
 /// A context of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Context {
@@ -39,123 +36,96 @@ pub enum Context {
     /// The query is complete, and letters go from match to match.
     Found,
     /// A panel is open; its file describes it.
-    Panel(&'static PanelContextRow),
+    Panel(&'static ContextRow),
 }
 
 /// Whether letters are text in a context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Letters {
     AreText,
     AreKeys,
 }
 
-/// The orders of precedence outside of panels, one list per place, which begins with the place's own context.
-pub const LAYERS: &[&[Context]] = &[
-    &[Context::Composer, Context::Text, Context::Global],
-    &[Context::Completion, Context::Composer, Context::Text, Context::Global],
-    &[Context::Card, Context::Global],
-    &[Context::Reason, Context::Text, Context::Global],
-    &[Context::Arguments, Context::Text, Context::Global],
-    &[Context::Form, Context::Text, Context::Global],
-    &[Context::Rule, Context::Text, Context::Global],
-    &[Context::Width, Context::Global],
-    &[Context::Batch, Context::Global],
-    &[Context::Cap, Context::Global],
-    &[Context::Transcript, Context::Global],
-    &[Context::Find, Context::Text, Context::Global],
-    &[Context::Found, Context::Global],
-    // Precedes the contexts of the first key, which keep their order.
-    &[Context::Chord, Context::Global],
-];
+const TEXT: &[Context] = &[Context::Text, Context::Global];
+const KEYS: &[Context] = &[Context::Global];
+const COMPOSER: &[Context] = &[Context::Composer, Context::Text, Context::Global];
 
-/// The name of each context outside of panels, when its keys apply for use after "while" or "where", and its letters; in the order of lists.
-const CONTEXTS: [(Context, &str, &str, Letters); 16] = {
+/// The contexts outside of panels, in the order of lists.
+const CONTEXTS: [(Context, ContextRow); 16] = {
     use Letters::{AreKeys, AreText};
+    let row = ContextRow::new;
     [
-        (Context::Composer, "composer", "in the composer", AreText),
-        (Context::Text, "text", "in any text field", AreText),
-        (Context::Chord, "chord", "after the first key of a chord", AreKeys),
-        (Context::Completion, "completion", "while completions are shown", AreText),
-        (Context::Global, "global", "everywhere", AreText),
-        (Context::Card, "card", "on a focused card", AreKeys),
-        (Context::Batch, "batch", "in a list of requests", AreKeys),
-        (Context::Cap, "cap", "on a cap request", AreKeys),
-        (Context::Reason, "reason", "in the reason for a denial", AreText),
-        (Context::Arguments, "arguments", "in arguments edited as text", AreText),
-        (Context::Form, "form", "in the form of arguments", AreText),
-        (Context::Rule, "rule", "in the rule form of a card", AreText),
-        (Context::Width, "width", "in the choice of what to allow", AreKeys),
-        (Context::Transcript, "transcript", "while the transcript has focus", AreKeys),
-        (Context::Find, "find", "while typing a search", AreText),
-        (Context::Found, "found", "while stepping through matches", AreKeys),
+        (Context::Composer, row("composer", "in the composer", AreText, TEXT)),
+        (Context::Text, row("text", "in any text field", AreText, &[])),
+        (Context::Chord, row("chord", "after the first key of a chord", AreKeys, KEYS)),
+        (Context::Completion, row("completion", "while completions are shown", AreText, COMPOSER)),
+        (Context::Global, row("global", "everywhere", AreText, &[])),
+        (Context::Card, row("card", "on a focused card", AreKeys, KEYS)),
+        (Context::Batch, row("batch", "in a list of requests", AreKeys, KEYS)),
+        (Context::Cap, row("cap", "on a cap request", AreKeys, KEYS)),
+        (Context::Reason, row("reason", "in the reason for a denial", AreText, TEXT)),
+        (Context::Arguments, row("arguments", "in arguments edited as text", AreText, TEXT)),
+        (Context::Form, row("form", "in the form of arguments", AreText, TEXT)),
+        (Context::Rule, row("rule", "in the rule form of a card", AreText, TEXT)),
+        (Context::Width, row("width", "in the choice of what to allow", AreKeys, KEYS)),
+        (Context::Transcript, row("transcript", "while the transcript has focus", AreKeys, KEYS)),
+        (Context::Find, row("find", "while typing a search", AreText, TEXT)),
+        (Context::Found, row("found", "while stepping through matches", AreKeys, KEYS)),
     ]
 };
 
-/// A context of a panel.
-pub struct PanelContextRow {
+/// The facts about a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ContextRow {
     /// Written into settings files: it never changes.
-    pub name: &'static str,
+    name: &'static str,
     /// When its keys apply, for use after "while" or "where".
-    pub about: &'static str,
-    pub letters: Letters,
-    /// The order of precedence, which begins with the context itself.
-    pub layer: &'static [Context],
+    about: &'static str,
+    letters: Letters,
+    /// The contexts that bind keys after it, in order of precedence; empty for one that is never the first.
+    behind: &'static [Context],
 }
 
-impl fmt::Debug for PanelContextRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-// By name, because each row contains itself.
-impl PartialEq for PanelContextRow {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for PanelContextRow {}
-
-impl Hash for PanelContextRow {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
+impl ContextRow {
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        letters: Letters,
+        behind: &'static [Context],
+    ) -> Self {
+        Self { name, about, letters, behind }
     }
 }
 
 impl Context {
     /// The contexts outside of panels, in the order of lists.
     pub fn outside_panels() -> impl Iterator<Item = Self> {
-        CONTEXTS.into_iter().map(|(context, ..)| context)
+        CONTEXTS.into_iter().map(|(context, _)| context)
     }
 
     /// Returns the contexts that bind keys where this one is the first, in order of precedence.
-    pub fn layer(self) -> &'static [Self] {
-        if let Self::Panel(row) = self {
-            return row.layer;
-        }
-        let layer = LAYERS.iter().find(|layer| layer.first() == Some(&self));
-        layer.expect("every place with keys has its order of precedence")
+    pub fn layer(self) -> Vec<Self> {
+        std::iter::once(self).chain(self.row().behind.iter().copied()).collect()
     }
 
     pub fn name(self) -> &'static str {
-        self.facts().0
+        self.row().name
     }
 
     /// Returns when its keys apply, for use after "while" or "where".
     pub fn about(self) -> &'static str {
-        self.facts().1
+        self.row().about
     }
 
     pub fn letters(self) -> Letters {
-        self.facts().2
+        self.row().letters
     }
 
-    fn facts(self) -> (&'static str, &'static str, Letters) {
+    fn row(self) -> ContextRow {
         if let Self::Panel(row) = self {
-            return (row.name, row.about, row.letters);
+            return *row;
         }
-        let row = CONTEXTS.iter().find(|(context, ..)| *context == self);
-        row.map(|(_, name, about, letters)| (*name, *about, *letters)).expect("the table holds every context")
+        let row = CONTEXTS.iter().find(|(context, _)| *context == self);
+        row.map(|(_, row)| *row).expect("the table holds every context")
     }
 }

@@ -203,7 +203,7 @@ fn lost_way_out(table: &'static KeyTable, bound: &[BindingRow]) -> Option<&'stat
         table.rows().filter(|row| row.context == Context::Global && row.protection == KeyProtection::WayOut);
     ways_out.find(|row| {
         table.layers().any(|layer| {
-            conflict::reaches(&usual, layer, row.action) && !conflict::reaches(&now, layer, row.action)
+            conflict::reaches(&usual, &layer, row.action) && !conflict::reaches(&now, &layer, row.action)
         })
     })
 }
@@ -409,7 +409,7 @@ mod tests {
             for action in [Action::Interrupt, Action::Escape] {
                 for layer in KEY_TABLE.layers() {
                     prop_assert!(
-                        conflict::reaches(&now, layer, action) || !conflict::reaches(&usual, layer, action),
+                        conflict::reaches(&now, &layer, action) || !conflict::reaches(&usual, &layer, action),
                         "nothing reaches {action:?} in {layer:?}"
                     );
                 }

@@ -14,11 +14,11 @@ mod written;
 pub use self::action::{
     Action, CardKey, CompleteKey, FindKey, FormKey, ListKey, Move, Nav, RuleKey, SelectKey, TextEdit,
 };
-pub use self::context::{Context, LAYERS, Letters, PanelContextRow};
+pub use self::context::{Context, ContextRow, Letters};
 pub use self::hint::{CHOOSE, Hint, StatusHint};
 pub use self::keymap::Keymap;
 pub use self::problem::{KeyProblem, Refusal};
-pub use self::table::{Binding, BindingRow, HelpGroup, KeyProtection, KeyTable, PanelKeys, Section, at, row};
+pub use self::table::{Binding, BindingRow, HelpGroup, KeyProtection, KeyTable, Section, at, row};
 pub use self::written::{WrittenKeyError, parse_key};
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
             assert!(KEY_TABLE.layers().any(|layer| layer.contains(&context)), "{context:?}");
         }
         for context in KEY_TABLE.layers().flatten() {
-            assert!(KEY_TABLE.contexts().any(|known| known == *context), "{context:?}");
+            assert!(KEY_TABLE.contexts().any(|known| known == context), "{context:?}");
         }
     }
 
@@ -87,7 +87,7 @@ mod tests {
         let held = [Mods::SHIFT, Mods::ALT].map(|mods| Key::held(mods, Code::Enter));
         for key in plain.into_iter().chain(held).chain([Key::ctrl('j')]) {
             for contexts in KEY_TABLE.layers() {
-                let done = Keymap::default().binding(contexts, key);
+                let done = Keymap::default().binding(&contexts, key);
                 assert!(
                     done.is_none_or(|row| row.protection != KeyProtection::Approves),
                     "{key} in {contexts:?}"

@@ -1,7 +1,7 @@
 //! The rows of the table of keys, in the order of the help.
 
 use super::{
-    Action, CardKey, CompleteKey, Context, FindKey, FormKey, LAYERS, ListKey, Move, Nav, RuleKey, SelectKey,
+    Action, CardKey, CompleteKey, Context, FindKey, FormKey, ListKey, Move, Nav, RuleKey, SelectKey,
     TextEdit, parse_key,
 };
 use crate::agent::caps::CapAnswer;
@@ -99,13 +99,14 @@ pub struct KeyTable {
 
 impl KeyTable {
     /// Creates the table with the keys of these panels.
-    pub fn with(panels: &[PanelKeys]) -> Self {
-        let of_panels = panels.iter().flat_map(|keys| keys.contexts).copied();
-        let sections = TABLE.iter().chain(panels.iter().flat_map(|keys| keys.sections));
-        Self {
-            contexts: Context::outside_panels().chain(of_panels).collect(),
-            rows: sections.flat_map(|section| section.rows.iter().map(|row| section.binding(row))).collect(),
-        }
+    pub fn with(panels: &[&[Section]]) -> Self {
+        let of_panels = || panels.iter().copied().flatten();
+        let sections = TABLE.iter().chain(of_panels());
+        let mut contexts: Vec<Context> = Context::outside_panels().collect();
+        contexts.extend(of_panels().map(|section| section.context));
+        contexts.dedup();
+        let rows = sections.flat_map(|section| section.rows.iter().map(|row| section.binding(row))).collect();
+        Self { contexts, rows }
     }
 
     pub fn contexts(&self) -> impl Iterator<Item = Context> {
@@ -117,19 +118,9 @@ impl KeyTable {
     }
 
     /// Returns the orders of precedence, one for each place with keys.
-    pub fn layers(&self) -> impl Iterator<Item = &'static [Context]> {
-        let of_panel = |context: &Context| match context {
-            Context::Panel(row) => Some(row.layer),
-            _ => None,
-        };
-        LAYERS.iter().copied().chain(self.contexts.iter().filter_map(of_panel))
+    pub fn layers(&self) -> impl Iterator<Item = Vec<Context>> {
+        self.contexts().map(Context::layer).filter(|layer| layer.len() > 1)
     }
-}
-
-/// The keys of a panel: its contexts and its rows of the table.
-pub struct PanelKeys {
-    pub contexts: &'static [Context],
-    pub sections: &'static [Section],
 }
 
 /// Rows with the same context and heading.

@@ -49,12 +49,8 @@ pub fn wrap_spans(spans: &[Span], width: usize, margin: &Margin) -> Vec<Line> {
     wrapper.lines
 }
 
-/// Wraps one line of text that keeps its spaces, such as code, cutting it where it is too long.
-pub fn wrap_exact(span: &Span, width: usize, margin: &Margin) -> Vec<Line> {
-    wrap_pieces(vec![span.clone()], width, margin)
-}
-
-/// Like [`wrap_exact`], for a line in several pieces; it breaks where the same text in one piece would.
+/// Wraps one line of text that keeps its spaces, such as code, cutting it where it is too long. A line in several pieces
+/// breaks where the same text in one piece would.
 pub fn wrap_pieces(pieces: Vec<Span>, width: usize, margin: &Margin) -> Vec<Line> {
     let mut wrapper = Wrapper::new(width, margin);
     wrapper.word = pieces;

@@ -59,7 +59,7 @@ impl Layout<'_> {
 
     fn block(&mut self, block: &Block, margin: &Margin, depth: usize) {
         match block {
-            Block::Paragraph(spans) | Block::Heading { spans } => {
+            Block::Paragraph(spans) => {
                 self.lines.extend(wrap_spans(spans, self.page.width, margin));
             }
             Block::Code(code) => self.code(code, margin),

@@ -21,9 +21,6 @@ const LONGEST_ADDRESS: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     Paragraph(Vec<Span>),
-    Heading {
-        spans: Vec<Span>,
-    },
     Code(Code),
     Html {
         text: String,
@@ -293,7 +290,7 @@ impl Builder<'_> {
             TagEnd::Heading(_) => {
                 self.styles.pop();
                 let spans = self.take_spans();
-                self.push(Block::Heading { spans });
+                self.push(Block::Paragraph(spans));
             }
             TagEnd::CodeBlock | TagEnd::HtmlBlock => match std::mem::take(&mut self.leaf) {
                 Leaf::Code(code) => self.push(Block::Code(code)),

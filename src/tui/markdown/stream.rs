@@ -35,7 +35,7 @@ pub struct StreamMarkdown {
     source: String,
     /// Whether the last piece ended with a `\r`; the next may begin with its `\n`.
     holds_carriage: bool,
-    page: Page,
+    pub page: Page,
     frozen: Vec<Line>,
     /// Bytes of `source` that `frozen` shows; always at the start of a line.
     frozen_to: usize,
@@ -46,7 +46,7 @@ pub struct StreamMarkdown {
     tail: TailStart,
     defines_references: bool,
     /// The languages that fences have named.
-    named: Languages,
+    pub named: Languages,
     live: Vec<Line>,
     /// The byte range of `source` that the live lines show.
     live_span: (usize, usize),
@@ -94,15 +94,6 @@ impl StreamMarkdown {
 
     pub fn source(&self) -> &str {
         &self.source
-    }
-
-    pub fn page(&self) -> &Page {
-        &self.page
-    }
-
-    /// Returns the languages that the fences have named so far.
-    pub fn named_languages(&self) -> Languages {
-        self.named
     }
 
     /// Takes the next piece of text; O(length of the piece).

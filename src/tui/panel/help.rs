@@ -6,8 +6,8 @@
 use super::{PanelContext, PanelEffect, PanelState, Screen};
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::keys::{
-    Action, Binding, BindingRow, CHOOSE, CardKey, Context, HelpGroup, KeyProtection, Keymap, Letters, Nav,
-    PanelContextRow, PanelKeys, StatusHint, at, row,
+    Action, Binding, BindingRow, CHOOSE, CardKey, Context, ContextRow, HelpGroup, KeyProtection, Keymap,
+    Letters, Nav, Section, StatusHint, at, row,
 };
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::{Glyphs, Role};
@@ -38,13 +38,8 @@ const STARTS: [(&str, &str); 4] = [
 const NOTE: &str = "Letters are keys only where no text is typed. A card ignores keys for its first half second, and \
                     Enter, Space and Esc never approve.";
 
-const CONTEXT: Context = Context::Panel(&HELP_KEYS);
-static HELP_KEYS: PanelContextRow = PanelContextRow {
-    name: "help",
-    about: "in the list of keys",
-    letters: Letters::AreText,
-    layer: &[Context::Panel(&HELP_KEYS), Context::Global],
-};
+const CONTEXT: Context =
+    Context::Panel(&ContextRow::new("help", "in the list of keys", Letters::AreText, &[Context::Global]));
 
 /// Lists all keys; once they are listed, closes the list.
 const ALL: Action = Action::Panel("all");
@@ -55,24 +50,16 @@ const ERASE: Action = Action::Panel("erase");
 /// Clears the filter.
 const CLEAR: Action = Action::Panel("clear");
 
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT],
-    sections: &[at(CONTEXT, HelpGroup::Read).rows(&[
-        row("escape", Action::Escape, "Esc Ctrl+C", "").way_out(),
-        row("all", ALL, "?", ""),
-        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
-        row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
-        row("run", RUN, "Enter", ""),
-        row("erase", ERASE, "Backspace Ctrl+H", ""),
-        row("clear", CLEAR, "Ctrl+U", ""),
-    ])],
-};
+pub const KEYS: &[Section] = &[at(CONTEXT, HelpGroup::Read).rows(&[
+    row("escape", Action::Escape, "Esc Ctrl+C", "").way_out(),
+    row("all", ALL, "?", ""),
+    row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
+    row("next", Action::Nav(Nav::Down), "Down Ctrl+N", ""),
+    row("run", RUN, "Enter", ""),
+    row("erase", ERASE, "Backspace Ctrl+H", ""),
+    row("clear", CLEAR, "Ctrl+U", ""),
+])];
 
-const LISTED: &[StatusHint] = &[
-    (CONTEXT, &[], "type to filter"),
-    (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
-    (Context::Global, &[Action::Escape], " close"),
-];
 const HERE: &[StatusHint] = &[
     (CONTEXT, &[ALL], " all keys"),
     (CONTEXT, &[], "type to filter"),
@@ -89,7 +76,7 @@ const FILTERED: &[StatusHint] = &[
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Help {
     /// The contexts whose keys are listed; all if there are none.
-    here: &'static [Context],
+    here: Vec<Context>,
     pub filter: String,
     /// Lines above the first one shown.
     pub scroll: usize,
@@ -104,36 +91,30 @@ struct HelpArea {
     margin: usize,
     /// The list with its border, if it has one.
     width: usize,
-    edge: Edge,
     /// Lines of keys that fit.
     rows: usize,
     columns: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Edge {
-    /// A title and no border.
-    Title,
-    Border,
 }
 
 impl HelpArea {
     fn of(screen: usize, pane: usize) -> Self {
         if screen < TWO_COLUMNS {
             let rows = pane.saturating_sub(1);
-            return Self { margin: 0, width: screen, edge: Edge::Title, rows, columns: 1 };
+            return Self { margin: 0, width: screen, rows, columns: 1 };
         }
         let (width, columns) = if screen < THREE_COLUMNS { (screen, 2) } else { (THREE_COLUMNS, 3) };
         let rows = pane.saturating_sub(2);
-        Self { margin: (screen - width) / 2, width, edge: Edge::Border, rows, columns }
+        Self { margin: (screen - width) / 2, width, rows, columns }
+    }
+
+    /// Whether it is one column, below a title and without a border.
+    fn is_bare(self) -> bool {
+        self.columns == 1
     }
 
     /// Returns the width of the lines of keys.
     fn inside(self) -> usize {
-        match self.edge {
-            Edge::Title => self.width - 1,
-            Edge::Border => self.width - 4,
-        }
+        self.width - if self.is_bare() { 1 } else { 4 }
     }
 }
 
@@ -148,7 +129,7 @@ impl PanelState for Help {
             ERASE => self.widen(),
             Action::Escape if self.filter.is_empty() => return Some(PanelEffect::Close),
             // The filter goes first, then the list.
-            CLEAR | Action::Escape => *self = Self::here(self.here),
+            CLEAR | Action::Escape => *self = Self::here(std::mem::take(&mut self.here)),
             ALL if self.here.is_empty() => {
                 return Some(PanelEffect::Close);
             }
@@ -181,38 +162,34 @@ impl PanelState for Help {
         let filter =
             Line::of("filter: ", Role::Dim).with(&self.filter, Role::User).with(glyphs.cursor, Role::Dim);
         let more = if left == 0 { Line::new() } else { more(screen.keymap, left) };
-        match area.edge {
-            Edge::Title => {
-                let right = if self.is_filtered() || left == 0 { filter } else { more };
-                let title = Line::of(" ", Role::Text).joined(title);
-                let mut lines = vec![Line::spread(title, right.with(" ", Role::Text), area.width)];
-                lines.extend(shown.map(|line| Line::of(" ", Role::Text).joined(line)));
-                lines
-            }
-            Edge::Border => {
-                let mut boxed = BorderedBox::new(glyphs, area.width, title, filter);
-                let empty = (area.rows.min(screen.rows.saturating_sub(2))).saturating_sub(shown.len());
-                shown.chain(std::iter::repeat_n(Line::new(), empty)).for_each(|line| boxed.push(line));
-                let how = format!("rebind: [keys] in config.toml {} co keys --check", glyphs.dot);
-                let margin = Line::of(" ".repeat(area.margin), Role::Text);
-                let lines = boxed.end(Line::of(how, Role::Dim), more);
-                lines.into_iter().map(|line| margin.clone().joined(line)).collect()
-            }
+        if area.is_bare() {
+            let right = if self.is_filtered() || left == 0 { filter } else { more };
+            let title = Line::of(" ", Role::Text).joined(title);
+            let mut lines = vec![Line::spread(title, right.with(" ", Role::Text), area.width)];
+            lines.extend(shown.map(|line| Line::of(" ", Role::Text).joined(line)));
+            return lines;
         }
+        let mut boxed = BorderedBox::new(glyphs, area.width, title, filter);
+        let empty = (area.rows.min(screen.rows.saturating_sub(2))).saturating_sub(shown.len());
+        shown.chain(std::iter::repeat_n(Line::new(), empty)).for_each(|line| boxed.push(line));
+        let how = format!("rebind: [keys] in config.toml {} co keys --check", glyphs.dot);
+        let margin = Line::of(" ".repeat(area.margin), Role::Text);
+        let lines = boxed.end(Line::of(how, Role::Dim), more);
+        lines.into_iter().map(|line| margin.clone().joined(line)).collect()
     }
 
     fn hints(&self, keymap: &Keymap) -> String {
-        keymap.status(match (self.is_filtered(), self.here) {
+        keymap.status(match (self.is_filtered(), self.here.is_empty()) {
             (true, _) => FILTERED,
-            (false, []) => LISTED,
-            (false, _) => HERE,
+            (false, true) => &HERE[1..],
+            (false, false) => HERE,
         })
     }
 }
 
 impl Help {
     /// Lists the keys of these contexts, the most important one first.
-    pub fn here(here: &'static [Context]) -> Self {
+    pub fn here(here: Vec<Context>) -> Self {
         Self { here, ..Self::default() }
     }
 
@@ -265,7 +242,7 @@ impl Help {
 
     /// Returns all lines of keys.
     fn lines(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
-        if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area, self.here) }
+        if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area, &self.here) }
     }
 
     fn listed(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
@@ -273,7 +250,7 @@ impl Help {
         if left.is_empty() {
             return vec![Line::of("no matching key", Role::Dim)];
         }
-        let keys = if area.columns == 1 { KEY_NAMES } else { LISTED_KEYS };
+        let keys = if area.is_bare() { KEY_NAMES } else { LISTED_KEYS };
         let words_at = keys + 3;
         let line = |(at, row): (usize, &&BindingRow)| {
             let mark = if at == self.marked { glyphs.folded } else { " " };
@@ -282,7 +259,7 @@ impl Help {
             line.pad_to(words_at);
             line = line.with(row.binding.label(), Role::Text);
             // A narrow screen has no room for the name used in the settings.
-            if area.columns > 1 {
+            if !area.is_bare() {
                 line.pad_to(words_at + WORDS + 1);
                 line = line.with(row.binding.path(), Role::Dim);
             }
@@ -393,7 +370,7 @@ fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
         })
         .into();
     listed.retain(|(_, rows)| !rows.is_empty());
-    // What the element with the keys does comes first.
+    // The keys of the element that has them come first.
     listed.iter_mut().for_each(|(_, rows)| rows.sort_by_key(|row| !own(row)));
     listed.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.iter().filter(|row| own(row)).count()));
     let lines = |(group, rows): (HelpGroup, Vec<&BindingRow>)| {
@@ -412,13 +389,10 @@ fn groups(keymap: &Keymap, here: &[Context]) -> Vec<Vec<Line>> {
 /// Whether a key is in the list: the element that has the keys shows all of its own.
 fn is_listed(row: &BindingRow, here: &[Context]) -> bool {
     let Binding { context, help, .. } = row.binding;
-    let own = here.first() == Some(context) && context.letters() == Letters::AreKeys && !is_numbered(row);
+    // The keys of hunks are described by the first one.
+    let is_numbered = matches!(row.binding.action, Action::Card(CardKey::Hunk(2..)));
+    let own = here.first() == Some(context) && context.letters() == Letters::AreKeys && !is_numbered;
     (here.is_empty() || here.contains(context)) && (own || !help.is_empty())
-}
-
-/// Whether it is one of several keys that differ by a number only; the first of them is described.
-fn is_numbered(row: &BindingRow) -> bool {
-    matches!(row.binding.action, Action::Card(CardKey::Hunk(2..)))
 }
 
 fn row_of(keys: &str, words: &str) -> Line {

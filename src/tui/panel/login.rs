@@ -14,8 +14,7 @@ use crate::stdx::text::sanitize_line;
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::keys::{
-    Action, Context, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys, StatusHint, TextEdit, at,
-    row,
+    Action, Context, ContextRow, HelpGroup, Keymap, Letters, Nav, Section, StatusHint, TextEdit, at, row,
 };
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::theme::Role;
@@ -32,26 +31,22 @@ const INSET: usize = 2;
 /// Most stars drawn, so that the length of a long key is not shown.
 const STARS: usize = 24;
 
-const CONTEXT: Context = Context::Panel(&LOGIN_KEYS);
-static LOGIN_KEYS: PanelContextRow = PanelContextRow {
-    name: "login",
-    about: "while setting up a service",
-    letters: Letters::AreText,
-    layer: &[Context::Panel(&LOGIN_KEYS), Context::Text, Context::Global],
-};
+const CONTEXT: Context = Context::Panel(&ContextRow::new(
+    "login",
+    "while setting up a service",
+    Letters::AreText,
+    &[Context::Text, Context::Global],
+));
 
 /// Goes to the next field; after the last one tries the service.
 const NEXT: Action = Action::Panel("next");
 const TURN: Action = Action::Panel("turn");
 
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT],
-    sections: &[at(CONTEXT, HelpGroup::Work).rows(&[
-        row("next", NEXT, "Enter", ""),
-        row("turn", TURN, "Tab Shift+Tab Up Down", "login: other field"),
-        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
-    ])],
-};
+pub const KEYS: &[Section] = &[at(CONTEXT, HelpGroup::Work).rows(&[
+    row("next", NEXT, "Enter", ""),
+    row("turn", TURN, "Tab Shift+Tab Up Down", "login: other field"),
+    row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
+])];
 
 const LOGIN: &[StatusHint] =
     &[(CONTEXT, &[NEXT], " continue"), (Context::Global, &[Action::Escape], " back")];
@@ -101,18 +96,6 @@ impl MaskedKey {
     /// Inserts the first line of a paste.
     fn paste(&mut self, text: &str) {
         text.trim().lines().next().unwrap_or_default().chars().for_each(|c| self.push(c));
-    }
-
-    fn backspace(&mut self) {
-        self.0.pop();
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// Returns the number of characters.
@@ -184,7 +167,7 @@ impl PanelState for Login {
                 self.stage = LoginStage::Consent;
             }
             Err(LoginFailure::Failed(trouble)) => {
-                self.key.clear();
+                self.key.0.clear();
                 self.stage = match (self.has_address(), self.has_key()) {
                     (_, true) => LoginStage::Key,
                     (true, false) => LoginStage::Address,
@@ -295,7 +278,7 @@ impl Login {
                 self.trouble = None;
                 self.stage = LoginStage::Key;
             }
-            LoginStage::Key if self.key.is_empty() && self.service.key == LoginNeed::Needed => {
+            LoginStage::Key if self.key.0.is_empty() && self.service.key == LoginNeed::Needed => {
                 self.trouble = Some("A key is needed; paste it here.".to_owned());
             }
             LoginStage::Address | LoginStage::Key => self.send(Consent::NotAsked, cx),
@@ -334,9 +317,9 @@ impl Login {
     fn edit(&mut self, edit: TextEdit) {
         match (self.stage, edit) {
             (LoginStage::Address, _) => self.address.edit(edit),
-            (LoginStage::Key, TextEdit::Backspace) => self.key.backspace(),
+            (LoginStage::Key, TextEdit::Backspace) => drop(self.key.0.pop()),
             (LoginStage::Key, TextEdit::KillToStart | TextEdit::KillWordBack | TextEdit::KillPartBack) => {
-                self.key.clear();
+                self.key.0.clear();
             }
             (LoginStage::Key | LoginStage::Trying | LoginStage::Consent, _) => {}
         }
@@ -404,7 +387,7 @@ mod tests {
         key.paste("  hunter2-key\nrest\n");
         key.push(' ');
         key.push('x');
-        key.backspace();
+        key.0.pop();
         assert_eq!((key.count(), format!("{key:?}").as_str()), (11, "Masked(…)"));
         let taken = key.typed();
         assert!(!format!("{taken:?}").contains("hunter2"));

@@ -4,28 +4,29 @@
 //! its variant and keys below. A panel changes itself, the dialogue and the status line, and returns other effects as
 //! [`PanelEffect`].
 
+mod access;
 mod help;
 mod inbox;
 mod login;
 mod pager;
 mod pick;
-mod screen;
 mod servers;
 
 use std::sync::LazyLock;
 
+pub use self::access::{PanelContext, stop_first};
 pub use self::help::Help;
 pub use self::inbox::Inbox;
 pub use self::login::Login;
 pub use self::pager::Pager;
 pub use self::pick::{Picker, Purpose};
-pub use self::screen::{PanelContext, Screen, stop_first};
 pub use self::servers::ToolServers;
 use super::batch::Question;
 use super::cards::Cards;
 use super::composer::Editor;
 use super::keys::{Action, Context, KeyTable, Keymap, Nav};
 use super::line::Line;
+pub use super::screen::Screen;
 use crate::approval::RequestId;
 use crate::frontend::protocol::{ClientQuery, QueryAnswer, ServerMessage};
 use crate::history::SessionId;

@@ -10,12 +10,12 @@ use crate::frontend::sentences;
 use crate::tool::Risk;
 use crate::tui::batch::Question;
 use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
-use crate::tui::cells::card::{Room, fitting, heading, lay_out, size};
+use crate::tui::cells::card::{fitting, heading, lay_out, size};
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::find::{Piece, Query};
 use crate::tui::keys::{
-    Action, CardKey, Context, FindKey, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys,
-    StatusHint, at, row,
+    Action, CardKey, Context, ContextRow, FindKey, HelpGroup, Keymap, Letters, Nav, Section, StatusHint, at,
+    row,
 };
 use crate::tui::line::{Line, TextStyle};
 use crate::tui::list::{ApprovalOutcome, approve};
@@ -27,33 +27,25 @@ const EDGES: usize = 2;
 /// Cells at both sides of a line.
 const SIDES: usize = 2;
 
-const CONTEXT: Context = Context::Panel(&PAGER_KEYS);
-static PAGER_KEYS: PanelContextRow = PanelContextRow {
-    name: "pager",
-    about: "in the pager",
-    letters: Letters::AreKeys,
-    layer: &[Context::Panel(&PAGER_KEYS), Context::Global],
-};
+const CONTEXT: Context =
+    Context::Panel(&ContextRow::new("pager", "in the pager", Letters::AreKeys, &[Context::Global]));
 
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT],
-    sections: &[at(CONTEXT, HelpGroup::Decide).rows(&[
-        row("yes", Action::Card(CardKey::Yes), "y", "").approves(),
-        row("yes-unread", Action::Card(CardKey::YesUnread), "Y", "").approves(),
-        row("previous", Action::Nav(Nav::Up), "Up k", ""),
-        row("next", Action::Nav(Nav::Down), "Down j", ""),
-        row("page-up", Action::Nav(Nav::PageUp), "b", ""),
-        row("page-down", Action::Nav(Nav::PageDown), "Space", ""),
-        row("top", Action::Top, "Home g", ""),
-        row("bottom", Action::Bottom, "End G", ""),
-        row("next-hunk", Action::Card(CardKey::NextHunk), "] Alt+Down", ""),
-        row("previous-hunk", Action::Card(CardKey::PreviousHunk), "[ Alt+Up", ""),
-        row("find-open", Action::Find(FindKey::Open), "/ Ctrl+F", "pager: find"),
-        row("find-next", Action::Find(FindKey::Next), "n", "pager: next match"),
-        row("find-previous", Action::Find(FindKey::Previous), "N", ""),
-        row("close", Action::Card(CardKey::Whole), "v q", "pager: back"),
-    ])],
-};
+pub const KEYS: &[Section] = &[at(CONTEXT, HelpGroup::Decide).rows(&[
+    row("yes", Action::Card(CardKey::Yes), "y", "").approves(),
+    row("yes-unread", Action::Card(CardKey::YesUnread), "Y", "").approves(),
+    row("previous", Action::Nav(Nav::Up), "Up k", ""),
+    row("next", Action::Nav(Nav::Down), "Down j", ""),
+    row("page-up", Action::Nav(Nav::PageUp), "b", ""),
+    row("page-down", Action::Nav(Nav::PageDown), "Space", ""),
+    row("top", Action::Top, "Home g", ""),
+    row("bottom", Action::Bottom, "End G", ""),
+    row("next-hunk", Action::Card(CardKey::NextHunk), "] Alt+Down", ""),
+    row("previous-hunk", Action::Card(CardKey::PreviousHunk), "[ Alt+Up", ""),
+    row("find-open", Action::Find(FindKey::Open), "/ Ctrl+F", "pager: find"),
+    row("find-next", Action::Find(FindKey::Next), "n", "pager: next match"),
+    row("find-previous", Action::Find(FindKey::Previous), "N", ""),
+    row("close", Action::Card(CardKey::Whole), "v q", "pager: back"),
+])];
 
 const PAGING: &[StatusHint] = &[
     (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll"),
@@ -246,6 +238,19 @@ impl Pager {
         ]));
         fitting(keys, screen.context.glyphs.dot, room)
     }
+
+    /// Returns the lines of the page for each request: its heading if there are several, its body, a blank line.
+    fn starts(&self, cards: &Cards) -> Vec<Range<usize>> {
+        let head = usize::from(self.of.len() > 1);
+        let mut from = 0;
+        let one = |id: &RequestId| {
+            let lines = cards.find(id).map_or(0, |card| card.body.lines().len());
+            let range = from..from + head + lines + 1;
+            from = range.end;
+            range
+        };
+        self.of.iter().map(one).collect()
+    }
 }
 
 fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
@@ -313,21 +318,13 @@ impl PanelState for Pager {
 
     fn lay_out(&mut self, screen: &Screen<'_>, cards: &mut Cards) {
         let width = screen.columns.saturating_sub(SIDES);
-        let room = Room {
-            width,
-            columns: screen.columns,
-            header: screen.header,
-            glyphs: screen.context.glyphs,
-            languages: screen.context.languages,
-            zone: screen.zone,
-            form: if self.of.len() == 1 { BodyForm::WithArguments } else { BodyForm::Change },
-        };
+        let form = if self.of.len() == 1 { BodyForm::WithArguments } else { BodyForm::Change };
         for id in &self.of {
             if let Some(card) = cards.find_mut(id) {
                 if self.page.is_cut && self.scroll + self.page.rows >= self.page.total {
                     card.deepen();
                 }
-                lay_out(card, &room);
+                lay_out(card, screen, width, form);
             }
         }
         let mut page = PagerPage { rows: screen.rows.saturating_sub(EDGES), ..PagerPage::default() };
@@ -376,21 +373,6 @@ impl PanelState for Pager {
     }
 }
 
-impl Pager {
-    /// Returns the lines of the page for each request: its heading if there are several, its body, a blank line.
-    fn starts(&self, cards: &Cards) -> Vec<Range<usize>> {
-        let head = usize::from(self.of.len() > 1);
-        let mut from = 0;
-        let one = |id: &RequestId| {
-            let lines = cards.find(id).map_or(0, |card| card.body.lines().len());
-            let range = from..from + head + lines + 1;
-            from = range.end;
-            range
-        };
-        self.of.iter().map(one).collect()
-    }
-}
-
 impl PagerPage {
     /// Adds the lines of a request that are on the screen, and records that they are.
     fn add(
@@ -413,7 +395,7 @@ impl PagerPage {
                 self.lines.push(Line::spread(words, size(card, screen.context.glyphs, width), width));
             }
         }
-        self.stops.extend(card.body.hunks().iter().map(|line| body + line));
+        self.stops.extend(card.body.page.hunks.iter().map(|line| body + line));
         let total = card.body.lines().len();
         let visible = shown.start.max(body) - body..shown.end.max(body).min(range.end - 1).max(body) - body;
         if !visible.is_empty() {
@@ -423,7 +405,7 @@ impl PagerPage {
         if shown.contains(&(range.end - 1)) {
             self.lines.push(Line::new());
         }
-        self.is_cut |= card.body.more() > 0;
+        self.is_cut |= card.body.more > 0;
         self.unseen += card.seen.left(total);
     }
 }

@@ -10,7 +10,7 @@ use crate::tool::mcp::ListedTool;
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::completion::window;
 use crate::tui::keys::{
-    Action, CHOOSE, Context, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys, StatusHint, at, row,
+    Action, CHOOSE, Context, ContextRow, HelpGroup, Keymap, Letters, Nav, Section, StatusHint, at, row,
 };
 use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
 use crate::tui::theme::Role;
@@ -24,13 +24,12 @@ const ROOMY: usize = 80;
 /// The most lines of one fact.
 const FACT: usize = 3;
 
-const CONTEXT: Context = Context::Panel(&SERVERS_KEYS);
-static SERVERS_KEYS: PanelContextRow = PanelContextRow {
-    name: "servers",
-    about: "in the list of tool servers",
-    letters: Letters::AreKeys,
-    layer: &[Context::Panel(&SERVERS_KEYS), Context::Global],
-};
+const CONTEXT: Context = Context::Panel(&ContextRow::new(
+    "servers",
+    "in the list of tool servers",
+    Letters::AreKeys,
+    &[Context::Global],
+));
 
 /// Switches a server, or one of its tools, on or off.
 const SWITCH: Action = Action::Panel("switch");
@@ -40,18 +39,15 @@ const RECONNECT: Action = Action::Panel("reconnect");
 const LOGIN: Action = Action::Panel("login");
 const CLOSE: Action = Action::Panel("close");
 
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT],
-    sections: &[at(CONTEXT, HelpGroup::Work).rows(&[
-        row("previous", Action::Nav(Nav::Up), "Up k", ""),
-        row("next", Action::Nav(Nav::Down), "Down j", ""),
-        row("switch", SWITCH, "Space", ""),
-        row("open", OPEN, "Enter", ""),
-        row("reconnect", RECONNECT, "r", ""),
-        row("login", LOGIN, "l", ""),
-        row("close", CLOSE, "q", ""),
-    ])],
-};
+pub const KEYS: &[Section] = &[at(CONTEXT, HelpGroup::Work).rows(&[
+    row("previous", Action::Nav(Nav::Up), "Up k", ""),
+    row("next", Action::Nav(Nav::Down), "Down j", ""),
+    row("switch", SWITCH, "Space", ""),
+    row("open", OPEN, "Enter", ""),
+    row("reconnect", RECONNECT, "r", ""),
+    row("login", LOGIN, "l", ""),
+    row("close", CLOSE, "q", ""),
+])];
 
 const HINTS: &[StatusHint] = &[
     (CONTEXT, CHOOSE, " choose"),
@@ -133,10 +129,6 @@ impl ToolServers {
         self.asked = None;
     }
 
-    fn chosen_server(&self) -> Option<&ServerLine> {
-        self.list.lines.iter().find(|server| server.name == self.chosen.server)
-    }
-
     /// Switches the chosen server or tool.
     fn switch(&mut self, cx: &mut PanelContext<'_>) {
         let rows = self.rows();
@@ -207,7 +199,8 @@ impl ToolServers {
 
     /// Returns the facts of the chosen server.
     fn facts(&self, room: usize) -> Vec<Line> {
-        let Some(server) = self.chosen_server() else { return Vec::new() };
+        let chosen = self.list.lines.iter().find(|server| server.name == self.chosen.server);
+        let Some(server) = chosen else { return Vec::new() };
         let margin = Margin::new(Line::new(), Line::of("  ", Role::Text));
         let is_agreed = !matches!(&server.origin, ServerOrigin::Project { content: Some(_) });
         let wrapped = |fact: &String| {

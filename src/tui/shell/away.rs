@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
-use super::{NextFrame, Shell, ShellControl, SigcontOrigin, TerminalState, screen};
+use super::{NextFrame, Shell, ShellControl, TerminalState, screen};
 use crate::frontend::external_editor::ExternalEditor;
 use crate::tui::msg::{EditTarget, EditedText, Input};
 
@@ -61,7 +61,7 @@ impl Shell {
     /// Gives the terminal back and stops, as Ctrl+Z does; continues here after SIGCONT.
     pub(super) fn suspend(&mut self) -> ShellControl {
         self.screen.leave();
-        self.sigcont_origin = SigcontOrigin::Own;
+        self.stopped_itself = true;
         // An editor that stopped itself stopped this process too; both continue together. The whole group is
         // stopped, as the terminal would do: a parent that waits for us must stop too.
         match rustix::process::kill_current_process_group(Signal::STOP) {
@@ -73,7 +73,7 @@ impl Shell {
 
     /// Handles a SIGCONT after another process stopped us.
     pub(super) fn resumed(&mut self) -> ShellControl {
-        let own = std::mem::replace(&mut self.sigcont_origin, SigcontOrigin::Unasked) == SigcontOrigin::Own;
+        let own = std::mem::take(&mut self.stopped_itself);
         if own || self.terminal_state == TerminalState::Away {
             return ShellControl::Continue;
         }

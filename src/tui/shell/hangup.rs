@@ -76,9 +76,9 @@ async fn hung_up(line: &AsyncFd<OwnedFd>) {
 
 /// Replaces standard input by one that never has data and never ends: an unconnected socket.
 fn silence() -> io::Result<()> {
-    let nobody = UnixDatagram::unbound()?;
-    nobody.set_nonblocking(true)?;
-    Ok(dup2_stdin(&nobody)?)
+    let sink = UnixDatagram::unbound()?;
+    sink.set_nonblocking(true)?;
+    Ok(dup2_stdin(&sink)?)
 }
 
 #[expect(

@@ -47,11 +47,19 @@ pub fn propose(
     seen: Option<SeenPart>,
     ask: impl FnOnce(&Card) -> ClientRequest,
 ) -> ApprovalEffect<Vec<ClientRequest>> {
-    if !model.transcript.follows() {
-        model.transcript.follow();
-        model.dialogue.show_again(model.now_ms);
+    if scroll_back(model) {
         return ApprovalEffect::TooSoon;
     }
     let Some(card) = model.cards.current() else { return ApprovalEffect::TooSoon };
     model.dialogue.yes(vec![ask(card)], card.request.risk, seen.unwrap_or(card.seen), model.now_ms)
+}
+
+/// Scrolls back to a card, list or question out of sight, and guards it again, like a new one; returns whether it was.
+pub fn scroll_back(model: &mut Model) -> bool {
+    let is_hidden = !model.transcript.follows();
+    if is_hidden {
+        model.transcript.follow();
+        model.dialogue.show_again(model.now_ms);
+    }
+    is_hidden
 }

@@ -36,7 +36,7 @@ pub fn leave(model: &mut Model) {
     model.auto_focus.left = model.cards.visible().map(|card| card.request.id.clone()).collect();
 }
 
-/// What a key means to a card that took the keys by itself.
+/// The meaning of a key for a card that took the keys by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyMeaning {
     /// It answers, unless another key follows.

@@ -3,7 +3,7 @@
 //! One round decides all marked requests; after a row appears or disappears, the list ignores keys for a moment. The
 //! conditions for an approval are defined by `frontend::dialogue`.
 
-use super::advice::say_postponed;
+use super::advice::{say_postponed, scroll_back};
 use super::{form, panel, rule};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
@@ -21,7 +21,7 @@ use crate::tui::transcript::Transcript;
 
 /// Updates the dialogue after a message: the question on the screen, since when it is shown, and the open text.
 pub fn refresh(model: &mut Model) {
-    let renewed = model.cards.take_renewed();
+    let renewed = std::mem::take(&mut model.cards.renewed);
     if !renewed.is_empty() {
         // The mark and the first approval were for other arguments.
         renewed.iter().for_each(|id| model.batch.list.unmark(id));
@@ -98,9 +98,7 @@ pub fn step(model: &mut Model, to: fn(&mut Cards)) {
 
 /// Clears the advice. If the list is out of sight, the key only scrolls it back.
 fn takes_key(model: &mut Model) -> bool {
-    if !model.transcript.follows() {
-        model.transcript.follow();
-        model.dialogue.show_again(model.now_ms);
+    if scroll_back(model) {
         return false;
     }
     model.batch.list.advice = None;
@@ -148,7 +146,7 @@ fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
         ApprovalOutcome::Nothing => {}
         ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => cards.go_to(Some(&id)),
         ApprovalOutcome::Sent(ids, asked) => {
-            send(model, &ids, asked, SentDecision::Approve, cmds);
+            send(model, &ids, asked, SentDecision::APPROVE, cmds);
             model.batch.list.advice = waits(model, &ids);
             model.cards.to_open();
         }
@@ -160,7 +158,7 @@ pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some((no, of)) = model.batch.list.take_no() else { return };
     let one = |id: &RequestId| Op::Decide { request: id.clone(), approval: no.clone() };
     let asked = of.iter().map(one).map(ClientRequest::Op).collect();
-    send(model, &of, asked, SentDecision::Deny, cmds);
+    send(model, &of, asked, SentDecision::DENY, cmds);
     say_dropped(model, &of);
 }
 
@@ -254,12 +252,8 @@ mod tests {
     use crate::frontend::protocol::Update;
     use crate::message::{CallId, ToolName};
     use crate::tool::{Access, CallPlan, Preview, Risk, Undo};
-    use crate::tui::cells::{Fold, Motion};
-    use crate::tui::keys::Keymap;
     use crate::tui::list::RowMark;
-    use crate::tui::model::Setup;
-    use crate::tui::msg::{Input, Msg};
-    use crate::tui::theme::Glyphs;
+    use crate::tui::msg::Input;
     use crate::tui::update::{card, update};
 
     fn request(number: u32) -> Request {
@@ -293,12 +287,8 @@ mod tests {
 
     #[test]
     fn a_click_goes_to_a_row_and_decides_nothing() {
-        let glyphs = &Glyphs::UNICODE;
-        let motion = Motion::Full;
-        let keymap = Keymap::default();
-        let setup = Setup { columns: 80, rows: 24, glyphs, motion, thinking: Fold::Folded, keymap };
-        let mut model = Model::new(setup);
-        let feed = |model: &mut Model, input| assert_eq!(update(model, Msg::new(1, input)), []);
+        let mut model = Model { columns: 80, rows: 24, ..Model::default() };
+        let feed = |model: &mut Model, input| assert_eq!(update(model, 1, input), []);
         card::click(&mut model, 0);
         assert_eq!(model.focus, Focus::Composer, "nothing waits");
         for number in 1..=3 {

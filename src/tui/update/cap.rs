@@ -3,6 +3,7 @@
 //! Keys pressed within the guard time or held down do not release the cap. Esc returns to the composer and decides
 //! nothing.
 
+use super::advice::scroll_back;
 use super::turn::{note, phase};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
@@ -13,11 +14,8 @@ use crate::tui::model::{Model, Phase};
 use crate::tui::msg::Cmd;
 
 pub fn act(model: &mut Model, answer: CapAnswer, cmds: &mut Vec<Cmd>) {
-    let now = model.now_ms;
-    if !model.transcript.follows() {
-        // The card was out of sight and must be shown first.
-        model.transcript.follow();
-        return model.dialogue.show_again(now);
+    if scroll_back(model) {
+        return;
     }
     let Some(CapCard { question, said }) = &mut model.cap else { return };
     if said.is_some() {
@@ -25,12 +23,12 @@ pub fn act(model: &mut Model, answer: CapAnswer, cmds: &mut Vec<Cmd>) {
     }
     *said = Some(answer);
     cmds.push(Cmd::Send(ClientRequest::Op(Op::Cap { cap: question.cap, answer })));
-    model.dialogue.show_again(now);
+    model.dialogue.show_again(model.now_ms);
 }
 
 /// Shows the question when a turn reaches a cap.
 pub fn reached(model: &mut Model, question: CapQuestion) {
-    model.cap = Some(CapCard::new(question));
+    model.cap = Some(CapCard { question, said: None });
     phase(model, Phase::Paused);
 }
 

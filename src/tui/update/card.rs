@@ -1,7 +1,7 @@
 //! The keys of a card. A decision is sent as an `Op`; the card stays until the owner reports the settlement. The
 //! conditions for an approval are defined by `frontend::dialogue`.
 
-use super::advice::{advise, propose, say_postponed, unseen};
+use super::advice::{advise, propose, say_postponed, scroll_back, unseen};
 use super::{Direction, auto_focus, batch, form, panel, rule, select};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
@@ -73,10 +73,7 @@ pub fn click(model: &mut Model, line: usize) {
 
 /// Gives the card the keys. One that was out of sight is guarded again, like a new one.
 fn give_keys(model: &mut Model) {
-    if !model.transcript.follows() {
-        model.transcript.follow();
-        model.dialogue.show_again(model.now_ms);
-    }
+    scroll_back(model);
     model.focus = Focus::Card;
     model.auto_focus.is_on = false;
 }
@@ -100,17 +97,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::Read => read(card, cmds),
         CardKey::NextHunk => to_hunk(model, Direction::Down),
         CardKey::PreviousHunk => to_hunk(model, Direction::Up),
-        CardKey::Yes
-        | CardKey::YesUnread
-        | CardKey::No
-        | CardKey::Edit
-        | CardKey::Always
-        | CardKey::SendNo
-        | CardKey::ApproveEdited
-        | CardKey::Rule
-        | CardKey::HunkHere
-        | CardKey::Hunk(_)
-            if decided => {}
+        _ if decided => {}
         CardKey::Hunk(number) if card.request.plan.question.is_some() => {
             choose(model, usize::from(number), cmds);
         }
@@ -219,7 +206,7 @@ fn to_hunk(model: &mut Model, to: Direction) {
 
 /// Opens the whole request in the user's editor, for reading only.
 fn read(card: &mut Card, cmds: &mut Vec<Cmd>) {
-    card.read_outside();
+    card.is_read_outside = true;
     let request = &card.request;
     let preview = match &request.plan.preview {
         Preview::Text { text } => format!("{text}\n\n"),
@@ -231,8 +218,8 @@ fn read(card: &mut Card, cmds: &mut Vec<Cmd>) {
 
 /// Records that the editor showed the whole request; changes made there are ignored.
 pub fn has_read(model: &mut Model, id: &RequestId) {
-    if let Some(card) = model.cards.find_mut(id) {
-        card.saw_outside();
+    if let Some(card) = model.cards.find_mut(id).filter(|card| card.is_read_outside) {
+        card.seen = SeenPart::All;
     }
 }
 
@@ -257,10 +244,10 @@ fn turn_sides(model: &mut Model) {
 fn yes(model: &mut Model, approval: Approval, seen: Option<SeenPart>, cmds: &mut Vec<Cmd>) {
     let is_question = model.cards.current().is_some_and(|card| card.request.plan.question.is_some());
     let sent = match &approval {
-        _ if is_question => SentDecision::Answer,
-        _ if model.dialogue.is_approved_once() => SentDecision::Approve,
-        Approval::Approve { instead: Some(_), .. } => SentDecision::ApproveSomeHunks,
-        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => SentDecision::Approve,
+        _ if is_question => SentDecision::ANSWER,
+        _ if model.dialogue.is_approved_once() => SentDecision::APPROVE,
+        Approval::Approve { instead: Some(_), .. } => SentDecision::APPROVE_SOME_HUNKS,
+        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => SentDecision::APPROVE,
     };
     match propose(model, seen, |card| decision(card, approval)) {
         ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),
@@ -277,7 +264,7 @@ fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current() else { return };
     let CardStage::Reason(editor) = &card.stage else { return };
     let ask = decision(card, dialogue::no(&editor.text()));
-    decide(model, vec![ask], SentDecision::Deny, cmds);
+    decide(model, vec![ask], SentDecision::DENY, cmds);
 }
 
 fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
@@ -289,9 +276,9 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
     };
     let (context, note) = (form.context(), form.note_text());
     let sent = match (args == card.request.args, &note) {
-        (true, None) => SentDecision::Approve,
-        (true, Some(_)) => SentDecision::ApproveWithNote,
-        (false, _) => SentDecision::ApproveEdited,
+        (true, None) => SentDecision::APPROVE,
+        (true, Some(_)) => SentDecision::APPROVE_WITH_NOTE,
+        (false, _) => SentDecision::APPROVE_EDITED,
     };
     match propose(model, None, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
         ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),
@@ -354,7 +341,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
                 let request = card.request.id.clone();
                 cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
             }
-            model.cards.postpone_current();
+            card.postpone();
             if model.cards.current().is_none() {
                 say_postponed(model, "postponed", "shows it again");
             }

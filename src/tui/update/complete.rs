@@ -19,7 +19,7 @@ const GOOD_MS: u64 = 3_000;
 pub fn act(model: &mut Model, key: CompleteKey, cmds: &mut Vec<Cmd>) {
     match key {
         CompleteKey::Accept if does(model, cmds) => {}
-        CompleteKey::Accept => accept(model, AcceptStep::Write),
+        CompleteKey::Accept => accept(model, EnterAction::Accept),
         CompleteKey::Enter => enter(model, cmds),
     }
 }
@@ -32,6 +32,7 @@ pub fn step(model: &mut Model, to: fn(&mut Popup)) {
 }
 
 /// The effect of Enter while the popup is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum EnterAction {
     /// Sends the line as written.
     Send,
@@ -46,9 +47,9 @@ fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let meant = model.completion.popup.as_ref().map_or(EnterAction::Send, |popup| meant(popup, length));
     match meant {
         EnterAction::Send => send::send(model, cmds),
-        EnterAction::Accept => accept(model, AcceptStep::Write),
+        EnterAction::Accept => accept(model, EnterAction::Accept),
         EnterAction::AcceptAndSend => {
-            accept(model, AcceptStep::Send);
+            accept(model, EnterAction::AcceptAndSend);
             send::send(model, cmds);
         }
         EnterAction::Does => {
@@ -98,16 +99,9 @@ fn meant(popup: &Popup, length: usize) -> EnterAction {
     }
 }
 
-/// The step after a row was accepted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AcceptStep {
-    /// The user keeps typing; a complete word gets a space.
-    Write,
-    Send,
-}
-
 /// Replaces the word with the chosen row.
-fn accept(model: &mut Model, then: AcceptStep) {
+/// Writes the chosen row into the composer. A complete word gets a space, unless it is sent at once.
+fn accept(model: &mut Model, then: EnterAction) {
     let Some(popup) = model.completion.popup.take() else { return };
     let Some(row) = popup.chosen() else {
         model.completion.popup = Some(popup);
@@ -126,7 +120,7 @@ fn accept(model: &mut Model, then: AcceptStep) {
         WordKind::Argument { .. } => false,
         WordKind::Mention | WordKind::ShellWord => !is_folder,
     };
-    if then == AcceptStep::Write && ends && is_last {
+    if then == EnterAction::Accept && ends && is_last {
         text.push(' ');
     }
     model.composer.editor.put(*from, *to, &text);
@@ -136,7 +130,7 @@ fn accept(model: &mut Model, then: AcceptStep) {
         // Completion continues with the content of the folder.
         WordKind::Mention | WordKind::ShellWord if is_folder => {
             model.completion.look_up(word, &model.known);
-            model.completion.seen = model.composer.revision();
+            model.completion.seen = model.composer.revision;
         }
         WordKind::Argument { .. } => model.completion.dismiss_at(word),
         WordKind::Command | WordKind::Mention | WordKind::ShellWord => {}
@@ -170,7 +164,7 @@ fn shell_word(path: &str) -> String {
 
 /// Opens, renews or closes the popup after the composer may have changed.
 pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let revision = model.composer.revision();
+    let revision = model.composer.revision;
     let was_written = std::mem::replace(&mut model.completion.seen, revision) != revision;
     if !was_written && model.completion.rests() {
         return;
@@ -191,7 +185,7 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
         }
         WordKind::ShellWord => ask_files(model, cmds),
         WordKind::Command => ask_sessions(model, cmds),
-        // What arrives meanwhile asks nothing again.
+        // Edits before the answer send no further query.
         WordKind::Argument { command } if was_written => ask_server(command, &word.text, cmds),
         WordKind::Argument { .. } => {}
     }
@@ -208,7 +202,7 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     ask_files(model, cmds);
     model.completion.look_up(word, &model.known);
     if model.completion.popup.as_ref().is_some_and(|popup| popup.found == 1) {
-        accept(model, AcceptStep::Write);
+        accept(model, EnterAction::Accept);
     }
     true
 }

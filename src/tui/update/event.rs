@@ -46,7 +46,7 @@ pub fn take(model: &mut Model, event: Event) {
             model.cards.add(request);
             if model.focus != Focus::Card || model.auto_focus.is_on {
                 // The user has not moved the cursor: it starts at the first row, whatever was planned first.
-                model.cards.to_first();
+                model.cards.go_to(None);
             }
             batch::name(model);
             rest(model);
@@ -154,9 +154,8 @@ fn drop_failed_text(model: &mut Model) {
 }
 
 fn text_delta(model: &mut Model, text: &str) {
-    drop_failed_text(model);
-    end_thinking(model);
     streamed(model, text.len(), Phase::Answering);
+    end_thinking(model);
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Answer(answer) if answer.is_live());
     if model.transcript.part_mut().filter(live).is_none() {
         model.transcript.push(Cell::provisional(CellKind::Answer(Box::new(Answer::live()))));
@@ -167,9 +166,8 @@ fn text_delta(model: &mut Model, text: &str) {
 }
 
 fn text_committed(model: &mut Model, text: String) {
-    drop_failed_text(model);
-    end_thinking(model);
     streamed(model, 0, Phase::Answering);
+    end_thinking(model);
     model.last_answer = Some(text.clone());
     let live =
         model.transcript.newest_mut(|kind| matches!(kind, CellKind::Answer(answer) if answer.is_live()));
@@ -233,9 +231,8 @@ fn end_thinking(model: &mut Model) {
 }
 
 fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
-    drop_failed_text(model);
-    end_thinking(model);
     streamed(model, delta.len(), Phase::Answering);
+    end_thinking(model);
     let is_it = |kind: &CellKind| matches!(kind, CellKind::CallDraft(draft) if draft.index == index);
     if model.transcript.newest_mut(is_it).is_none() {
         model.transcript.push(Cell::provisional(CellKind::CallDraft(CallDraft::new(index, name))));
@@ -299,16 +296,11 @@ fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
     rest(model);
 }
 
-/// Whether a part of a reply is shown that did not arrive whole.
-fn is_cut_off(model: &Model) -> bool {
-    let is_part = |cell: &Cell| cell.provisional && cell.kind.is_of_reply();
-    model.transcript.fresh().iter().any(is_part)
-}
-
 fn turn_ended(model: &mut Model, end: TurnEnd) {
     let used = model.turn.as_ref().map(|turn| turn.used).unwrap_or_default();
     let has_plan = model.turn.as_ref().is_some_and(|turn| turn.has_plan);
-    let is_cut = is_cut_off(model);
+    let is_part = |cell: &Cell| cell.provisional && cell.kind.is_of_reply();
+    let is_cut = model.transcript.fresh().iter().any(is_part);
     end_turn(model);
     if is_cut && matches!(end, TurnEnd::Failed { .. }) {
         note(model, "the reply broke off here and is not complete");

@@ -4,14 +4,8 @@
 //! here.
 
 use crate::frontend::images::{ImageError, SeenImage, dropped};
-use crate::tui::composer::{Editor, Item};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, PastedItem};
-
-/// Whether pasted paths may name images for the model, given the text before the paste. In commands they stay text.
-pub fn may_name(before: &Editor) -> bool {
-    !matches!(before.items().first().map(Item::text), Some("!" | "/"))
-}
 
 /// Asks the shell to check pasted text for image paths.
 pub fn pasted(model: &Model, text: &str, cmds: &mut Vec<Cmd>) {

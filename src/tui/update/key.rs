@@ -1,10 +1,9 @@
 //! Dispatches keys and pastes to the context that has the focus.
 
 use super::auto_focus::{self, KeyMeaning};
-use super::panel::{self, ActionOutcome};
 use super::{
-    Direction, advice, batch, cap, card, complete, form, image, mode, outside, recent, rule, select, send,
-    stop,
+    Direction, advice, batch, cap, card, complete, form, image, mode, outside, panel, recent, rule, select,
+    send, stop,
 };
 use crate::frontend::Lifecycle;
 use crate::frontend::protocol::ClientRequest;
@@ -12,7 +11,7 @@ use crate::tui::batch::Question;
 use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Popup;
-use crate::tui::composer::Editor;
+use crate::tui::composer::{Editor, Item};
 use crate::tui::find::{self, Find, FindStage};
 use crate::tui::form::LONGEST;
 use crate::tui::key::{Key, Mods};
@@ -23,13 +22,14 @@ use crate::tui::panel::{Help, Panel};
 use crate::tui::press::{DeferredKey, DeferredKeyOutcome};
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
+    let global = model.keymap.action(&[Context::Global], key);
     if !matches!(model.life, Lifecycle::Open) {
-        if model.keymap.action(&[Context::Global], key) == Some(Action::Interrupt) {
+        if global == Some(Action::Interrupt) {
             model.close(GOODBYE_MS, cmds);
         }
         return;
     }
-    if model.keymap.action(&[Context::Global], key) != Some(Action::Interrupt) {
+    if global != Some(Action::Interrupt) {
         model.disarm();
     }
     if model.is_too_small() {
@@ -40,7 +40,7 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     match model.presses.follow(key, again, model.now_ms) {
         DeferredKeyOutcome::Nothing => {}
         DeferredKeyOutcome::Repeated => return,
-        DeferredKeyOutcome::Other(_) if is_escape(model, key) => return,
+        DeferredKeyOutcome::Other(_) if global == Some(Action::Escape) => return,
         DeferredKeyOutcome::Other(deferred) if deferred.may_be_text => {
             auto_focus::give_back(model, Some((deferred.key, deferred.events)));
         }
@@ -58,10 +58,6 @@ pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     take(model, key, again, cmds);
 }
 
-fn is_escape(model: &Model, key: Key) -> bool {
-    model.keymap.action(&[Context::Global], key) == Some(Action::Escape)
-}
-
 /// Executes a key only if no other one follows.
 fn defer(model: &mut Model, key: Key) {
     if let Some(question) = model.dialogue.subject().cloned() {
@@ -72,7 +68,7 @@ fn defer(model: &mut Model, key: Key) {
 
 /// Executes a key that was deferred.
 pub fn execute(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
-    if let Some(binding) = model.keymap.binding(model.place().layer(), key) {
+    if let Some(binding) = model.keymap.binding(&model.place().layer(), key) {
         perform(model, key, binding, cmds);
     }
 }
@@ -95,7 +91,7 @@ fn take(model: &mut Model, key: Key, again: bool, cmds: &mut Vec<Cmd>) {
         return guarded(model, key, cmds);
     }
     let second = chord_begun.then(|| model.keymap.binding(&[Context::Chord], key)).flatten();
-    let binding = second.or_else(|| model.keymap.binding(layer, key));
+    let binding = second.or_else(|| model.keymap.binding(&layer, key));
     let action = binding.map(|row| row.action);
     select::before(model, action);
     if is_guarded(model, binding) {
@@ -228,7 +224,8 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
         editor.paste_plain(text);
     } else {
         // Text after `/` or `!` is a command; a path on an empty line also begins with `/` and may name an image.
-        let names_images = image::may_name(editor);
+        // In commands paths stay text.
+        let names_images = !matches!(editor.items().first().map(Item::text), Some("!" | "/"));
         editor.paste(text);
         if names_images {
             image::pasted(model, text, cmds);
@@ -248,11 +245,7 @@ fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
-    let action = match panel::act(model, action, cmds) {
-        ActionOutcome::No => action,
-        ActionOutcome::Yes => return,
-        ActionOutcome::Run(action) => action,
-    };
+    let Some(action) = panel::act(model, action, cmds) else { return };
     if recent::act(model, action, cmds) {
         return;
     }

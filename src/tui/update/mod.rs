@@ -28,11 +28,12 @@ mod turn;
 use super::batch::{Question, rows};
 use super::cards::Card;
 use super::cells::batch::BatchView;
-use super::cells::card::{CardFocus, CardLayout, Frame, draw, prepare, prepare_detail};
+use super::cells::card::{CardLayout, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
 use super::markdown::Languages;
-use super::model::{CardView, Focus, HANGUP_MS, Model};
-use super::msg::{Cmd, Input, Msg};
+use super::model::{HANGUP_MS, Model};
+use super::msg::{Cmd, Input};
+use super::screen::Screen;
 use crate::frontend::Lifecycle;
 use crate::frontend::protocol::Update;
 
@@ -44,16 +45,16 @@ enum Direction {
 }
 
 /// Applies one message.
-pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+pub fn update(model: &mut Model, now_ms: u64, input: Input) -> Vec<Cmd> {
     let mut cmds = Vec::new();
-    model.now_ms = model.now_ms.max(msg.now_ms);
+    model.now_ms = model.now_ms.max(now_ms);
     timers(model, &mut cmds);
     // A key that waited for its turn may have followed the deferred one in time.
-    if !matches!(msg.input, Input::Key(_) | Input::Paste(_)) {
+    if !matches!(input, Input::Key(_) | Input::Paste(_)) {
         key::execute_due(model, &mut cmds);
     }
     let may_write = matches!(
-        msg.input,
+        input,
         Input::Key(_)
             | Input::Paste(_)
             | Input::Mouse(_)
@@ -63,7 +64,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
             | Input::Named { .. }
             | Input::Clipboard(_)
     );
-    match msg.input {
+    match input {
         Input::Key(key) => key::press(model, key, &mut cmds),
         Input::Paste(text) => key::paste(model, &text, &mut cmds),
         Input::Mouse(mouse) => mouse::take(model, mouse, &mut cmds),
@@ -96,7 +97,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         }
         Input::Window(window) => alert::focus(model, window),
         Input::Tick => {}
-        Input::Loaded(languages) => model.code.ready = model.code.ready | languages,
+        Input::Loaded(languages) => model.languages_ready = model.languages_ready | languages,
         Input::Frame => {
             super::find::keys::refresh(model);
             lay_out(model);
@@ -151,70 +152,38 @@ fn settle(model: &mut Model) {
 /// Lays out the next screen, and records how much of the card it shows.
 fn lay_out(model: &mut Model) {
     panel::lay_out(model);
-    let context = model.context();
-    let pane = model.areas().pane;
-    let focus = match model.focus {
-        Focus::Card if model.auto_focus.is_on => CardFocus::KeysByItself,
-        Focus::Card => CardFocus::Keys,
-        Focus::Composer | Focus::Transcript => CardFocus::Nothing,
-    };
-    let delay = model.card_delay();
-    let position = model.cards.position();
-    let columns = model.card_columns();
-    let header = model.header.as_ref();
-    let (zone, now) = (model.began.time_zone(), model.now());
-    let (keymap, approved_once) = (&model.keymap, model.dialogue.is_approved_once());
-    let frame = Frame {
-        context: &context,
-        keymap,
-        focus,
-        delay,
-        approved_once,
-        rows: pane,
-        columns,
-        position,
-        header,
-        zone,
-        now,
-    };
     let question = if model.panel.is_some() { Question::Nothing } else { model.question() };
-    let drawn = match question {
-        Question::Nothing | Question::Inbox => CardLayout::default(),
-        Question::Cap(_) => {
-            model.cap.as_ref().map_or_else(CardLayout::default, |cap| cells::cap::draw(cap, &frame))
+    let (columns, position) = (model.card_columns(), model.cards.position());
+    let mut cards = std::mem::take(&mut model.cards);
+    let screen = Screen { columns, position, ..model.screen(model.areas().pane) };
+    let (context, pane) = (screen.context, screen.rows);
+    let drawn = match (question, cards.current_mut()) {
+        (Question::Cap(_), _) => model.cap.as_ref().map(|cap| cells::cap::draw(cap, &screen)),
+        (Question::Card(_), Some(card)) => {
+            prepare(card, &screen);
+            Some(draw(card, &screen))
         }
-        Question::Card(_) => match model.cards.current_mut() {
-            Some(card) => {
-                prepare(card, &frame);
-                draw(card, &frame)
-            }
-            None => CardLayout::default(),
-        },
-        Question::List(_) => {
-            let width = cells::batch::detail_width(&frame);
-            model.cards.visible_mut().for_each(|card| prepare_detail(card, &frame, width));
+        (Question::List(_), _) => {
+            let width = cells::batch::detail_width(&screen);
+            cards.visible_mut().for_each(|card| prepare_detail(card, &screen, width));
             let list = &model.batch.list;
-            let rows = rows(&model.cards, list);
-            cells::batch::draw(&BatchView { rows: &rows, cursor: position.0 - 1, list }, &frame)
+            let rows = rows(&cards, list);
+            Some(cells::batch::draw(&BatchView { rows: &rows, cursor: position.0 - 1, list }, &screen))
         }
+        (Question::Nothing | Question::Inbox | Question::Card(_), _) => None,
     };
-    model.card_view = CardView {
-        body_room: drawn.body_room,
-        body_total: drawn.body_total,
-        cursor: drawn.cursor.map(|at| (at.row, at.column)),
-        list: drawn.list,
-        side_scroll: drawn.side_scroll,
-    };
+    model.cards = cards;
+    let CardLayout { lines, hunks, body_width, view } = drawn.unwrap_or_default();
+    model.card_view = view;
     // A card higher than the pane shows only its end: none of it counts as seen.
-    let fits = drawn.lines.len() <= pane && !model.completion.is_open();
-    model.transcript.layout(&context, pane, drawn.lines);
-    if fits && model.transcript.follows() && drawn.body_total > 0 {
-        let last = drawn.body_total.saturating_sub(drawn.body_room);
+    let fits = lines.len() <= pane && !model.completion.is_open();
+    model.transcript.layout(&context, pane, lines);
+    if fits && model.transcript.follows() && view.body_total > 0 {
+        let last = view.body_total.saturating_sub(view.body_room);
         if let Some(card) = model.cards.current_mut() {
-            card.hunks.rows = drawn.hunks;
+            card.hunks.rows = hunks;
             card.scroll = card.scroll.min(last);
-            let lines = card.scroll..card.scroll + drawn.body_room;
-            card.saw(drawn.body_width, lines, drawn.body_total);
+            card.saw(body_width, card.scroll..card.scroll + view.body_room, view.body_total);
         }
     }
 }
@@ -222,9 +191,9 @@ fn lay_out(model: &mut Model) {
 /// Loads the languages of the code on the screen, each once.
 fn load_languages(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let card = model.cards.current().and_then(Card::language).map_or(Languages::NONE, Languages::of);
-    let wanted = (model.transcript.named_languages() | card).without(model.code.asked);
+    let wanted = (model.transcript.named_languages() | card).without(model.languages_asked);
     if !wanted.is_empty() {
-        model.code.asked = model.code.asked | wanted;
+        model.languages_asked = model.languages_asked | wanted;
         cmds.push(Cmd::Load(wanted));
     }
 }

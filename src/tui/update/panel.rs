@@ -14,15 +14,6 @@ use crate::tui::panel::{
     Pager, Panel, PanelContext, PanelEffect, PanelState, Picker, Purpose, Screen, ToolServers,
 };
 
-/// Whether a panel handled an action.
-pub enum ActionOutcome {
-    /// No panel is open, or the action does not concern it.
-    No,
-    Yes,
-    /// The panel closed; this action is to be done instead.
-    Run(Action),
-}
-
 /// Opens a panel in place of the one that is open.
 pub fn open(model: &mut Model, panel: Panel, cmds: &mut Vec<Cmd>) {
     model.completion.close();
@@ -62,12 +53,13 @@ pub fn search(model: &mut Model, cmds: &mut Vec<Cmd>) {
     open(model, Panel::Pick(Box::new(pick)), cmds);
 }
 
-pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> ActionOutcome {
+/// Performs an action on the open panel; returns the action that is still to be done behind it.
+pub fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) -> Option<Action> {
     let act = |panel: &mut dyn PanelState, cx: &mut PanelContext<'_>| {
         if panel.write(action, cx) { Some(PanelEffect::Stay) } else { panel.act(action, cx) }
     };
     match with(model, cmds, act).flatten() {
-        None => ActionOutcome::No,
+        None => Some(action),
         Some(then) => follow(model, then, cmds),
     }
 }
@@ -142,9 +134,9 @@ pub fn open_session(model: &mut Model, session: SessionId, cmds: &mut Vec<Cmd>) 
     cmds.push(Cmd::Send(ClientRequest::Open { session }));
 }
 
-fn follow(model: &mut Model, then: PanelEffect, cmds: &mut Vec<Cmd>) -> ActionOutcome {
+fn follow(model: &mut Model, then: PanelEffect, cmds: &mut Vec<Cmd>) -> Option<Action> {
     if let PanelEffect::Stay = then {
-        return ActionOutcome::Yes;
+        return None;
     }
     model.panel = None;
     match then {
@@ -154,14 +146,14 @@ fn follow(model: &mut Model, then: PanelEffect, cmds: &mut Vec<Cmd>) -> ActionOu
             if context == Context::Composer {
                 model.focus = Focus::Composer;
             }
-            return ActionOutcome::Run(action);
+            return Some(action);
         }
         PanelEffect::Write(text) => {
             model.composer.editor.replace(&text);
             model.composer.touched(model.now_ms);
             // The restored line is complete, so there is nothing to complete in it.
             model.completion.close();
-            model.completion.seen = model.composer.revision();
+            model.completion.seen = model.composer.revision;
         }
         PanelEffect::OpenSession(session) => open_session(model, session, cmds),
         PanelEffect::ToCard(id) => {
@@ -171,9 +163,9 @@ fn follow(model: &mut Model, then: PanelEffect, cmds: &mut Vec<Cmd>) -> ActionOu
             model.focus = Focus::Card;
         }
         PanelEffect::Approved(ids) => {
-            model.cards.send(&ids, SentDecision::Approve);
+            model.cards.send(&ids, SentDecision::APPROVE);
             model.batch.opened = None;
         }
     }
-    ActionOutcome::Yes
+    None
 }

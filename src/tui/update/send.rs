@@ -45,10 +45,7 @@ fn ask(text: String, entry: &Entry, own_words: Option<String>) -> ClientRequest 
             }
             ClientRequest::Prompt(Prompt { text: prompt.clone(), named })
         }
-        (
-            Entry::Prompt { .. } | Entry::Quit | Entry::Nothing | Entry::Shell { .. } | Entry::Command { .. },
-            _,
-        ) => ClientRequest::Line { text },
+        _ => ClientRequest::Line { text },
     }
 }
 

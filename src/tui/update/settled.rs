@@ -71,8 +71,8 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
 fn dropped(model: &Model, card: &Card, settled: &Settlement) -> Option<(DecisionSentence, Tone)> {
     let stops = model.turn.as_ref().is_some_and(|turn| turn.stop_asked);
     let is_dropped = *settled == Settlement::Withdrawn && !stops && !card.after.is_empty();
-    let told = || DecisionSentence::of("cancelled: the call it runs after did not run");
-    is_dropped.then(|| (told(), Tone::Warning))
+    let sentence = || DecisionSentence::of("cancelled: the call it runs after did not run");
+    is_dropped.then(|| (sentence(), Tone::Warning))
 }
 
 /// Names the undecided calls that an approved call waits for.
@@ -92,12 +92,12 @@ fn runs_after(model: &Model, card: &Card, settled: &Settlement) -> Option<String
 pub fn past(call: &ToolCall, one: &PastDecision, now: Timestamp, zone: &TimeZone) -> DecisionSentence {
     let PastDecision { approval, by, .. } = one;
     let coverage = sentences::coverage(Some((&call.name, &call.args)), approval);
-    let mut told = sentences::decision(None, approval, by, Some(&HERE), coverage);
+    let mut sentence = sentences::decision(None, approval, by, Some(&HERE), coverage);
     if call.name.as_str() == AskUser::NAME && matches!(approval, Approval::Approve { .. }) {
-        told.kind = Some(DecisionKind::Answered);
+        sentence.kind = Some(DecisionKind::Answered);
     }
-    told.add(&format!(" ({})", moment(one.at, now, zone)));
-    told
+    sentence.add(&format!(" ({})", moment(one.at, now, zone)));
+    sentence
 }
 
 fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
@@ -105,13 +105,9 @@ fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
     let tone = match settled {
         Settlement::Decided { approval: Approval::Approve { .. }, .. } => Tone::Plain,
         Settlement::Decided { approval: Approval::Deny { .. }, .. } => Tone::Error,
-        Settlement::Decided { approval: Approval::Later, .. }
-        | Settlement::Withdrawn
-        | Settlement::StillWaiting
-        | Settlement::Superseded
-        | Settlement::Expired => Tone::Warning,
+        _ => Tone::Warning,
     };
-    let (mut told, by) = match settled {
+    let (mut sentence, by) = match settled {
         Settlement::Decided { approval, by } => {
             let coverage = match (stage, sentences::coverage(None, approval)) {
                 (CardStage::Rule(form), Some(_)) if *by == HERE => Some(form.coverage()),
@@ -120,15 +116,15 @@ fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
             (sentences::decision(Some(request), approval, by, Some(&HERE), coverage), Some(by))
         }
         _ => {
-            let told = DecisionSentence::of(sentences::settled(Some(request), settled, Some(&HERE)));
-            (told, (*settled == Settlement::Expired).then_some(&Decider::Expiry))
+            let sentence = DecisionSentence::of(sentences::settled(Some(request), settled, Some(&HERE)));
+            (sentence, (*settled == Settlement::Expired).then_some(&Decider::Expiry))
         }
     };
     // The decision made here came too late.
     if let (CardStage::Deciding(sent), Some(by)) = (stage, by)
         && *by != HERE
     {
-        told.add(&format!("; your {} came too late", sent.word()));
+        sentence.add(&format!("; your {} came too late", sent.word));
     }
-    (told, tone)
+    (sentence, tone)
 }

@@ -68,7 +68,8 @@ pub fn no_wait(model: &mut Model) {
 pub fn begin_turn(model: &mut Model) {
     no_wait(model);
     model.disarm();
-    model.turn = Some(Turn::new(model.now_ms));
+    let now = model.now_ms;
+    model.turn = Some(Turn { since_ms: now, heard_ms: now, ..Turn::default() });
     model.retry = None;
 }
 

@@ -15,7 +15,6 @@ use std::ops::Range;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Position;
 use ratatui_core::style::Style;
-use ratatui_core::terminal::Frame;
 
 use self::marks::Marks;
 use super::cells::CellKind;
@@ -35,14 +34,6 @@ pub struct PaintResult {
     pub cursor: Option<Position>,
     /// The cells with links.
     pub linked: Vec<LinkedCells>,
-}
-
-/// Draws the whole screen into the drawing library's frame.
-pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
-    let painted = paint(model, theme, frame.buffer_mut());
-    if let Some(position) = painted.cursor {
-        frame.set_cursor_position(position);
-    }
 }
 
 /// Draws the whole screen into a blank buffer.
@@ -138,10 +129,8 @@ fn pane(paint: &mut LinePainter<'_>, model: &Model, rows: usize) -> Option<(usiz
             Row::Text(cell, at, line) => paint.line(2 + row, 0, &marks.line(cell, at, line)),
             Row::Card(index, line) => {
                 paint.line(2 + row, 0, line);
-                if let Some((at, column)) = model.card_view.cursor
-                    && at == index
-                {
-                    cursor = Some((2 + row, column));
+                if let Some(at) = model.card_view.cursor.filter(|at| at.row == index) {
+                    cursor = Some((2 + row, at.column));
                 }
             }
         }

@@ -42,33 +42,15 @@ fn fit(text: &str, room: usize) -> String {
 const SCROLL: StatusHint = (Context::Global, &[Action::Nav(Nav::PageDown)], " scroll");
 const RETRYING: &[StatusHint] =
     &[(Context::Global, &[Action::RetryNow], " retry now"), (Context::Global, &[Action::Escape], " stop")];
-const WAITING: &[StatusHint] = &[
-    (Context::Global, &[Action::ToggleFocus], ": to the card"),
-    (Context::Global, &[Action::FocusCard], ": inbox"),
-];
 const RUNNING: &[StatusHint] = &[
     (Context::Global, &[Action::Escape], " interrupt"),
     (Context::Composer, &[Action::Send], " queue"),
     (Context::Global, &[Action::FoldDetails], " details"),
 ];
-const THINKING: &[StatusHint] = &[
-    (Context::Global, &[Action::Escape], " interrupt"),
-    (Context::Global, &[Action::FoldThinking], " all thinking"),
-    (Context::Composer, &[Action::Send], " queue"),
-];
-const THINKING_OPEN: &[StatusHint] = &[
-    (Context::Global, &[Action::Escape], " interrupt"),
-    (Context::Global, &[Action::FoldThinking], " less thinking"),
-    (Context::Composer, &[Action::Send], " queue"),
-];
+const RUN: &[Action] = &[Action::Complete(CompleteKey::Enter)];
 const COMPLETING: &[StatusHint] = &[
     (Context::Completion, &[Action::Complete(CompleteKey::Accept)], " complete"),
-    (Context::Completion, CHOOSE, " choose"),
-    (Context::Global, &[Action::Escape], " close"),
-];
-const COMPLETING_COMMAND: &[StatusHint] = &[
-    (Context::Completion, &[Action::Complete(CompleteKey::Accept)], " complete"),
-    (Context::Completion, &[Action::Complete(CompleteKey::Enter)], " run"),
+    (Context::Completion, RUN, " run"),
     (Context::Completion, CHOOSE, " choose"),
     (Context::Global, &[Action::Escape], " close"),
 ];
@@ -128,10 +110,6 @@ const STASHED: &[StatusHint] = &[
     (Context::Composer, &[Action::Stash], " restore the text"),
     (Context::Composer, &[Action::Help], " keys"),
 ];
-const WAITING_LIST: &[StatusHint] = &[
-    (Context::Global, &[Action::ToggleFocus], ": to the list"),
-    (Context::Global, &[Action::FocusCard], ": inbox"),
-];
 const WAITING_CAP: &[StatusHint] = &[
     (Context::Global, &[Action::ToggleFocus], ": to the cap request"),
     (Context::Global, &[Action::Escape], " stop"),
@@ -163,8 +141,10 @@ fn hints(model: &Model) -> (String, Role) {
     } else if let (Focus::Composer, Some(find)) = (model.focus, &model.find) {
         model.keymap.status(find.hints())
     } else if let (Focus::Composer, Some(popup)) = (model.focus, &model.completion.popup) {
-        let runs = popup.word.kind == WordKind::Command;
-        model.keymap.status(if runs { COMPLETING_COMMAND } else { COMPLETING })
+        let mut hints = COMPLETING.to_vec();
+        // Only a command can be run.
+        hints.retain(|(_, actions, _)| popup.word.kind == WordKind::Command || *actions != RUN);
+        model.keymap.status(&hints)
     } else if model.focus == Focus::Transcript {
         model.keymap.status(if model.selection.mark.is_some() { MARKED } else { READING })
     } else if model.focus == Focus::Card && model.auto_focus.is_on {
@@ -179,18 +159,21 @@ fn hints(model: &Model) -> (String, Role) {
         model.keymap.status(RETRYING)
     } else if model.asks_cap() {
         model.keymap.status(WAITING_CAP)
-    } else if model.is_list() && !model.composer.is_empty() {
-        format!("{}  (typing: keys go to the prompt)", model.keymap.status(&WAITING_LIST[..1]))
-    } else if model.is_list() {
-        model.keymap.status(WAITING_LIST)
-    } else if model.cards.current().is_some() && !model.composer.is_empty() {
-        format!("{}  (typing: keys go to the prompt)", model.keymap.status(&WAITING[..1]))
     } else if model.cards.current().is_some() {
-        model.keymap.status(WAITING)
+        waiting_hints(model)
     } else if model.composer.editor.chip_before().is_some_and(|chip| !chip.is_image()) {
         model.keymap.status(PASTED)
     } else if model.turn.as_ref().is_some_and(|turn| turn.phase == Phase::Thinking) {
-        model.keymap.status(if model.context().thinking == Fold::Folded { THINKING } else { THINKING_OPEN })
+        let is_folded = model.context().thinking == Fold::Folded;
+        model.keymap.status(&[
+            (Context::Global, &[Action::Escape], " interrupt"),
+            (
+                Context::Global,
+                &[Action::FoldThinking],
+                if is_folded { " all thinking" } else { " less thinking" },
+            ),
+            (Context::Composer, &[Action::Send], " queue"),
+        ])
     } else if model.turn.is_some() {
         model.keymap.status(RUNNING)
     } else if model.shell_runs {
@@ -206,6 +189,17 @@ fn hints(model: &Model) -> (String, Role) {
         )
     };
     (text, Role::Dim)
+}
+
+/// Returns the hints while a card or a list waits without the keys.
+fn waiting_hints(model: &Model) -> String {
+    let to = if model.is_list() { ": to the list" } else { ": to the card" };
+    let hints: [StatusHint; 2] =
+        [(Context::Global, &[Action::ToggleFocus], to), (Context::Global, &[Action::FocusCard], ": inbox")];
+    if model.composer.is_empty() {
+        return model.keymap.status(&hints);
+    }
+    format!("{}  (typing: keys go to the prompt)", model.keymap.status(&hints[..1]))
 }
 
 fn card_hints(model: &Model) -> String {

@@ -165,7 +165,7 @@ fn nothing_unseen_is_run() {
     assert!(screen.asks().is_empty(), "still not whole");
     let screen = screen.wait(600).keys(&"<pgdn>".repeat(20)).keys("y");
     assert_eq!(screen.asks(), [&yes(1), &yes(2)]);
-    // What help lay over was not seen.
+    // Lines below the help were not seen.
     let hidden = Screen::open(80, 24).prompted("go").keys("?").asked(low(1)).asked(write(2, 1, &[]));
     let hidden = hidden.wait(600).keys("<esc><tab><space>y");
     assert!(hidden.asks().is_empty(), "it appears when help goes");
@@ -423,7 +423,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A request whose lines all differ from each other.
+/// A request in which every line differs from all others.
 pub fn marked_request(number: u32, risk: u8, lines: usize) -> Request {
     let mut request = write(number, 0, &[]);
     let line = |at| DiffLine { kind: DiffKind::Added, number: 1, text: format!("<{number}:{at}>") };
@@ -433,7 +433,7 @@ pub fn marked_request(number: u32, risk: u8, lines: usize) -> Request {
     request
 }
 
-/// The queue as the test knows it, beside the screen's own.
+/// The expected state of the queue, kept apart from the screen.
 #[derive(Default)]
 pub struct Knowledge {
     pub waiting: BTreeMap<u32, Request>,

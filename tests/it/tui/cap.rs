@@ -86,7 +86,7 @@ fn costs_are_shown_once_there_are_some() {
     insta::assert_snapshot!("cap_costs", all);
 }
 
-/// The messages at the cap.
+/// The answers to the cap.
 fn said(screen: &Screen) -> Vec<CapAnswer> {
     let answer = |cmd: &Cmd| match cmd {
         Cmd::Send(ClientRequest::Op(Op::Cap { cap: Cap::DayUsd, answer })) => Some(*answer),

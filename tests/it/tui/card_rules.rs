@@ -57,7 +57,7 @@ fn rule() -> Screen {
     rule_of(Screen::open(80, 24), Risk::Medium)
 }
 
-/// The questions and messages of the rule, without the rest.
+/// The queries and requests of the rule, without others.
 fn rule_asks(screen: &Screen) -> Vec<ClientRequest> {
     screen.asks().into_iter().cloned().collect()
 }

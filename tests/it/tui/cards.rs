@@ -252,7 +252,7 @@ fn what_waits_for_another_says_so() {
     // It says so no longer than it is true.
     let mut ran = screen.event(Event::ToolRunning { call: call(2, "shell", json!({ "command": "make" })) });
     assert!(!ran.shot().contains("runs after"), "{}", ran.shot());
-    // What touches nothing waits for nothing.
+    // A call that touches nothing waits for nothing.
     let mut free = shell_request(2, "make", Risk::Low);
     free.plan.access = Access::Nothing;
     let screen = Screen::open(120, 30).prompted("go").asked(test_run(Risk::Low)).asked(free).wait(600);
@@ -359,7 +359,7 @@ fn a_megabyte_is_laid_out_once_and_read_outside() {
     assert!(changed.keys("y").asks().is_empty(), "what was read is not what is asked now");
 }
 
-/// A part that is cut off is never taken for seen, and appears when it is scrolled to.
+/// Text that is cut off never counts as seen, and is shown on demand.
 #[test]
 fn a_long_text_is_laid_out_as_far_as_it_is_looked_for() {
     let text = "0123456789".repeat(15_000);
@@ -381,7 +381,7 @@ fn a_long_text_is_laid_out_as_far_as_it_is_looked_for() {
         let mut request = shell_request(1, &text, Risk::Medium);
         request.plan.preview = preview;
         let mut screen = asking(Screen::open(160, 50), request);
-        let more = |screen: &Screen| screen.model.cards.current().unwrap().body.more();
+        let more = |screen: &Screen| screen.model.cards.current().unwrap().body.more;
         assert!(more(&screen) > 0, "{name}");
         assert!(screen.shot().contains(" kB more: PgDn, v view]"), "{name}: {}", screen.shot());
         let mut pages = 0;
@@ -447,6 +447,8 @@ fn a_question_is_answered_by_numbers_or_words() {
         "{}",
         screen.shot()
     );
+    let mut screen = screen.keys("2");
+    assert!(screen.shot().contains("2  [x] the one"), "{}", screen.shot());
     assert_eq!(
         answers(&many(Screen::open(80, 24)).keys("2y")),
         [json!("the one of 3 November, 1,240 EUR; the one of 9 November, 1,310 EUR")]

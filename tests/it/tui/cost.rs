@@ -1,4 +1,4 @@
-//! Work that is done anew, and how often: counted, never timed.
+//! The work of an update: how often parts are laid out again, counted, never timed.
 
 use co::approval::Request;
 use co::frontend::protocol::ServerMessage;
@@ -43,7 +43,7 @@ fn the_bodies_of_a_list_are_laid_out_once() {
     assert!(screen.model.cards.iter().all(|card| card.body.layouts == 2));
 }
 
-/// A layout is never shown for other content.
+/// A laid-out body is never shown for another request.
 #[test]
 fn a_body_follows_its_request() {
     let told_again = |change: fn(&mut Request)| {

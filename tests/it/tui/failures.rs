@@ -1,4 +1,4 @@
-//! The screen while a provider fails: waits with another model behind, that model at work, refusals. At three sizes,
+//! Failures of a provider: waits with another model behind, that model at work, refusals. At three sizes,
 //! in the full screen; and as lines in the plain front end.
 
 use std::time::Duration;

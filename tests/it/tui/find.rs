@@ -110,7 +110,7 @@ fn a_match_in_folded_text_unfolds_that_cell() {
 
 #[test]
 fn tool_output_is_searched_or_not() {
-    // The text searched for, its matches with the output of tools and without, and the match of the cursor.
+    // The query, the numbers of matches with and without the output of tools, and the current match.
     let cases = [
         ("<c-f>1182", (9, 16), (9, 12)),
         ("<c-f>1182<ret>", (10, 16), (10, 12)),

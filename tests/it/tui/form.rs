@@ -352,7 +352,7 @@ fn hunks_are_skipped_and_kept() {
     assert!(high().keys("y").wait(1_100).keys("1y").asks().is_empty(), "another yes than the first");
     let clipped = hunks(Screen::open(80, 16));
     assert!(clipped.keys("1y").asks().is_empty(), "not seen whole");
-    // Skipped cells change nothing: they have no background.
+    // Skipped hunks change nothing: they have no background.
     let backgrounds = |keys: &str| {
         let buffer = tall().keys(keys).painted();
         buffer.content().iter().map(|cell| cell.bg).filter(|background| *background != Color::Reset).count()

@@ -53,7 +53,7 @@ fn lines(plan: &CallPlan) -> &[DiffLine] {
     if let Preview::Diff { lines, .. } = &plan.preview { lines } else { &[] }
 }
 
-/// The old text after the change that the arguments describe.
+/// Applies the arguments to the old text.
 fn result(tool: &str, old: &str, args: &Value) -> String {
     let text = |name: &str| args[name].as_str().unwrap().to_owned();
     if tool == "write_file" {

@@ -103,7 +103,7 @@ fn a_pasted_path_becomes_one_place() {
     let screen = pasted(open(), "/a/x.png", &one()).keys("<c-_>");
     assert_eq!(written(&screen), "/a/x.png", "undo brings the path back");
 
-    // Text typed before the answer came stays where it is.
+    // Text typed before the answer arrived keeps its place.
     let mut screen = open().keys("see<space>").paste("/a/x.png").keys(", what?");
     screen.feed(Input::Named { text: "/a/x.png".into(), images: Ok(one().to_vec()) });
     assert_eq!(written(&screen), "see @\"/a/x.png\" , what?");
@@ -374,7 +374,7 @@ fn prompts_with_images_are_queued_and_taken_back() {
         client.line("apples @a.png").await;
         client.line("pears @a.png").await;
         client.ask(ClientRequest::Op(Op::TakeBack { parts: vec![text("apples @a.png")] })).await;
-        // It is answered after all input before it was read.
+        // It is answered after all earlier messages were handled.
         client.line("/history").await;
         client.local().await;
         service.server.gate().release("go");

@@ -57,7 +57,7 @@ fn high(number: u32) -> Request {
     request
 }
 
-/// Requests 1 to 5, as the store holds each of them.
+/// Requests 1 to 5, as each is stored.
 pub fn whole(number: u32) -> Request {
     match number {
         1 | 3 => low(number),
@@ -95,7 +95,7 @@ pub fn stored(line: &InboxLine, request: Request) -> Box<StoredRequest> {
 }
 
 impl Screen {
-    /// The owner's part: it announces every request that was asked for.
+    /// Acts as the owner: answers every query for a request.
     fn answered(mut self) -> Self {
         self.answer();
         self
@@ -130,7 +130,7 @@ impl Screen {
         self
     }
 
-    /// The messages asked for, without the queries.
+    /// The queries sent, except those for single requests.
     fn decided_all(&self) -> Vec<ClientRequest> {
         let looks = |ask: &&&ClientRequest| matches!(ask, ClientRequest::Query { .. });
         self.asks().into_iter().filter(|ask| !looks(&ask)).cloned().collect()
@@ -281,7 +281,7 @@ fn unseen_ones_among_the_marked_come_first() {
     assert!(shot.contains("▸[x] medium edit_file"), "{shot}");
 }
 
-/// The list while another process decides, and its report of requests that it could not decide.
+/// The list while another process decides, and after that process failed to.
 #[test]
 fn others_decide_too() {
     let without = |numbers: &[u32]| {
@@ -367,7 +367,7 @@ fn the_badge_is_what_waits() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever events arrive in whatever order, the badge counts what waits here and elsewhere.
+    /// Whatever messages arrive in whatever order, the badge counts the requests here and elsewhere.
     #[test]
     fn the_badge_always_equals_the_queue(told in prop::collection::vec((0_u8..5, 1_u32..9, 0_usize..20), 1..40)) {
         let mut screen = Screen::open(80, 24);
@@ -557,7 +557,7 @@ fn screens() {
     }
 }
 
-/// Changes by others move no cursor and hide nothing.
+/// Text by others moves no cursor and hides nothing.
 #[test]
 fn words_of_others_are_harmless() {
     let mut line = lines().remove(0);

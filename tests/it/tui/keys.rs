@@ -213,7 +213,7 @@ fn rebound_keys_work_and_the_old_ones_do_not() {
     assert_eq!(screen("<c-o>").model.details, plain);
     assert!(screen("hi<ret>").asks().is_empty());
     assert_eq!(screen("hi<a-ret>").asks(), [&ClientRequest::Line { text: "hi".into() }]);
-    // Keys that are text stay text; others open the list beside the text.
+    // A key that types text stays text; any other one opens the list beside the text.
     assert_eq!(screen("why?").model.composer.editor.text(), "why?");
     assert!(matches!(screen("why<f1>").model.panel, Some(Panel::Help(_))));
     assert_eq!(screen("why<f1><esc>").model.composer.editor.text(), "why");

@@ -11,13 +11,13 @@ use co::message::{CallId, ReturnStatus, ToolCall, ToolName, ToolReturn};
 use co::sandbox::Isolation;
 use co::tool::{Access, CallPlan, DiffKind, DiffLine, Preview, Risk, Undo};
 use co::tui::key::{Code, Key};
-use co::tui::keys::{Keymap, parse_key};
+use co::tui::keys::parse_key;
 use co::tui::msg::{Mouse, PointerEvent};
 use co::tui::theme::Glyphs;
-use co::tui::{Cmd, Fold, Input, Model, Motion, Msg, SandboxPaths, Setup, Theme, update, view};
+use co::tui::{Cmd, Input, Model, SandboxPaths, Theme, paint, update};
 use ratatui_core::backend::TestBackend;
 use ratatui_core::buffer::Buffer;
-use ratatui_core::terminal::Terminal;
+use ratatui_core::terminal::{Frame, Terminal};
 use serde_json::{Value, json};
 
 /// The sizes every state is drawn at.
@@ -56,8 +56,16 @@ pub struct Screen {
     theme: Theme,
     terminal: Terminal<TestBackend>,
     now_ms: u64,
-    /// All effects of `update`.
+    /// All commands that `update` returned.
     pub cmds: Vec<Cmd>,
+}
+
+/// Draws the whole screen into the drawing library's frame.
+fn draw(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
+    let painted = paint(model, theme, frame.buffer_mut());
+    if let Some(position) = painted.cursor {
+        frame.set_cursor_position(position);
+    }
 }
 
 impl Screen {
@@ -66,9 +74,7 @@ impl Screen {
     }
 
     pub fn with(columns: u16, rows: u16, glyphs: &'static Glyphs) -> Self {
-        let keymap = Keymap::default();
-        let setup = Setup { columns, rows, glyphs, motion: Motion::Full, thinking: Fold::Folded, keymap };
-        let mut model = Model::new(setup);
+        let mut model = Model { columns, rows, glyphs, ..Model::default() };
         // The last key was the one that started the program.
         model.presses.note(Key::plain(Code::Enter), 1_000);
         Self {
@@ -86,7 +92,7 @@ impl Screen {
     }
 
     pub fn feed(&mut self, input: Input) {
-        let cmds = update(&mut self.model, Msg::new(self.now_ms, input));
+        let cmds = update(&mut self.model, self.now_ms, input);
         let sent = |cmd| if let Cmd::Ask(query) = cmd { Cmd::Send(asked(query)) } else { cmd };
         self.cmds.extend(cmds.into_iter().map(sent));
     }
@@ -181,7 +187,7 @@ impl Screen {
     pub fn torn(&mut self, columns: u16, rows: u16) {
         self.feed(Input::Frame);
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-        let frame = terminal.draw(|frame| view(&self.model, &self.theme, frame)).unwrap();
+        let frame = terminal.draw(|frame| draw(&self.model, &self.theme, frame)).unwrap();
         whole_rows(frame.buffer);
     }
 
@@ -190,7 +196,7 @@ impl Screen {
         self
     }
 
-    /// The last frame, with its styles.
+    /// The last painted cells, with their styles.
     pub fn painted(&mut self) -> Buffer {
         self.shot();
         self.terminal.backend().buffer().clone()
@@ -200,7 +206,7 @@ impl Screen {
     pub fn shot(&mut self) -> String {
         self.feed(Input::Frame);
         let (model, theme) = (&self.model, &self.theme);
-        let frame = self.terminal.draw(|frame| view(model, theme, frame)).unwrap();
+        let frame = self.terminal.draw(|frame| draw(model, theme, frame)).unwrap();
         let buffer = frame.buffer.clone();
         let mut text = String::new();
         whole_rows(&buffer);
@@ -255,7 +261,7 @@ impl Screen {
         out
     }
 
-    /// The texts given to the clipboard, in order.
+    /// The texts sent to the clipboard, in order.
     pub fn copies(&self) -> Vec<&str> {
         self.cmds
             .iter()
@@ -281,7 +287,7 @@ impl Screen {
         )
     }
 
-    /// The messages to the owner, except for the list of sessions, which each `/` asks for.
+    /// The requests sent to the owner, except those for the list of sessions, which each `/` sends.
     pub fn asks(&self) -> Vec<&ClientRequest> {
         let asks = self.cmds.iter().filter_map(|cmd| if let Cmd::Send(ask) = cmd { Some(ask) } else { None });
         asks.filter(|ask| **ask != asked(ClientQuery::Sessions)).collect()
@@ -314,7 +320,7 @@ pub fn whole_rows(buffer: &Buffer) {
     }
 }
 
-/// Most cells, computed without the tables of Unicode.
+/// An upper bound of the cells, computed without the tables of Unicode.
 fn is_printable_ascii(symbol: &str) -> bool {
     matches!(symbol.as_bytes(), [b' '..=b'~'])
 }

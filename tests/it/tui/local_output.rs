@@ -21,7 +21,7 @@ const TEXTS: &[&str] = &[
     "1. one\n2. two\n   - inside\n\n> a quote\n> goes on",
 ];
 
-/// The changes of the screen.
+/// An action on the screen.
 #[derive(Debug, Clone)]
 enum Step {
     Turn(Box<Event>),
@@ -87,7 +87,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
-/// The text that a user reads at the end, without local output and blank lines.
+/// The transcript at the end, without local output and blank lines.
 fn read(steps: &[Step], with_local: bool) -> (Vec<String>, usize) {
     let mut screen = Screen::open(80, 400).prompted("go");
     for step in steps {
@@ -134,7 +134,7 @@ fn what_streams_on_above_local_output_is_told() {
         .wait(100)
         .keys("<up>");
     assert!(told(&mut screen).is_some(), "{}", screen.shot());
-    // A press on it goes there; an outcome that was seen is not announced again.
+    // A press on it goes there; lines that were seen are not counted any more.
     let shot = screen.shot();
     let row = shot.lines().position(|line| line.contains('↑')).unwrap();
     let mut screen = screen.click(70, u16::try_from(row).unwrap()).wait(100);

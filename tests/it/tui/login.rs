@@ -125,7 +125,7 @@ fn models_come_in_while_the_list_is_open() {
     assert_eq!(asked.asks(), [&ClientRequest::ListModels]);
 }
 
-/// The messages to the owner, in words.
+/// The requests sent to the owner, in words.
 fn told(screen: &Screen) -> Vec<String> {
     let asks = screen.asks();
     let word = |ask: &&ClientRequest| match ask {
@@ -163,7 +163,7 @@ fn keys_lead_from_a_service_to_its_model() {
             |screen| screen.keys("compatible<ret>").paste("http://h:1/v1").keys("<ret><ret>"),
             &["try openai-compatible Some(\"http://h:1/v1\") None"],
         ),
-        // A malformed address is refused at once, and the key is kept.
+        // An invalid address is reported at once, and the typed key is kept.
         (First, |screen| screen.keys("azure<ret>").paste("me.azure.com").keys("<ret>k-1<ret>"), &[]),
         (
             First,
@@ -211,7 +211,7 @@ fn keys_lead_from_a_service_to_its_model() {
             |screen| screen.keys("<ret>").notice(tried("ollama", Ok(&[]))).keys("m1<ret>"),
             &["try ollama None None", "keep ollama/m1"],
         ),
-        // An answer that is not awaited any more changes nothing.
+        // An answer without an open request changes nothing.
         (
             First,
             |screen| {

@@ -275,7 +275,7 @@ proptest! {
     }
 }
 
-/// A postponed request takes no keys by itself after new ones were decided.
+/// Postponed cards take no keys by themselves after the new ones are decided.
 #[test]
 fn keys_for_what_is_new_do_not_reach_what_was_postponed() {
     let ls = |number| shell_request(number, "ls", Risk::Medium);

@@ -107,7 +107,7 @@ fn sessions() -> Vec<SessionLine> {
     ]
 }
 
-/// The rows of the home screen.
+/// The sessions that the home screen lists.
 fn recent() -> ServerMessage {
     ServerMessage::Recent { sessions: sessions() }
 }
@@ -531,7 +531,7 @@ fn typing_among_many_files_is_quick() {
     assert!(!screen.cmds.contains(&Cmd::Redraw));
 }
 
-/// The popup covers a card: where it does, a press means the popup and nothing below.
+/// The popup lies over a card: there a press goes to the popup and to nothing below.
 #[test]
 fn no_press_goes_through_the_popup() {
     let open = || {

@@ -1,4 +1,4 @@
-//! The text that a call is about to write or run, shown while its arguments stream in, up to its row or card.
+//! The preview of a call while its arguments arrive, and how the row or the card takes it over.
 
 use co::agent::port::Event;
 use co::message::{CallReport, DiffKind, DiffLine, ReturnStatus, ToolCall, ToolReturn};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::tui::kit::{Screen, at_all_sizes, call, plan, returned, shell_request};
 
-/// The text of the calls; the screen shows it nowhere else.
+/// The text of the calls; it is nowhere else on the screen.
 const TEXT: &str = "zzz";
 
 fn args(index: usize, name: &str, delta: &str) -> Event {
@@ -95,7 +95,7 @@ fn it_stays_while_the_call_is_committed_planned_and_runs() {
     assert!(after.contains("zzz_1 ") && !after.contains("lines above"), "{after}");
 }
 
-/// The call that runs is the one that was shown: arguments that changed end the preview.
+/// The preview shows the arguments that will run: it ends when they turn out to be others.
 #[test]
 fn other_arguments_than_those_shown_end_it() {
     let shown = written("a.rs", "zzz");

@@ -232,7 +232,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(some, 1..60).prop_map(|some| some.concat())
 }
 
-/// A request with hostile words around lines that all differ from each other.
+/// A request with hostile words around lines that differ from all others.
 fn request(number: u32, risk: u8, lines: usize, text: &str) -> Request {
     let mut request = marked_request(number, risk, lines);
     request.plan.summary = text.to_owned();

@@ -315,7 +315,7 @@ fn a_sent_paste_shows_the_words_behind_it() {
     assert!(shot.contains("why[pasted 500 lines, 6.3 kB]does it fail"), "{shot}");
     let mut whole = screen.keys("<c-o>");
     assert!(whole.shot().contains("log line 500"));
-    // After a restart it is not known any more what was pasted.
+    // A restart loses which text was pasted.
     let stored =
         ServerMessage::Transcript { messages: vec![Message::user(sent).into()], decided: Vec::new() };
     let shot = Screen::open(80, 60).notice(stored).shot();

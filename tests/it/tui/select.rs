@@ -282,7 +282,7 @@ fn the_mouse_can_be_given_back() {
     assert_eq!(screen.cmds.last(), Some(&Cmd::Mouse(MouseMode::Terminals)));
     let screen = screen.drag((3, 3), (9, 4));
     assert!(screen.copies().is_empty() && screen.model.selection.mark.is_none());
-    // Arrows that the shell takes for a wheel on such a terminal scroll all the same.
+    // Arrows of such a terminal that the shell takes for a wheel scroll too.
     assert!(!screen.mouse(PointerEvent::WheelUp, 0, 2).model.transcript.follows());
 }
 

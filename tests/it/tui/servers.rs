@@ -53,7 +53,7 @@ fn the_list_of_servers_shows_states_tools_and_what_is_wrong() {
     assert!(shot.contains("140 tools only named, 31400 tokens saved · 2 of 4 on"), "{shot}");
 }
 
-/// The messages sent for these keys.
+/// The requests sent for these keys.
 fn sent(keys: &str) -> Vec<ServerChange> {
     let screen = open(Screen::open(80, 24)).keys(keys);
     let change = |ask: &ClientRequest| match ask {

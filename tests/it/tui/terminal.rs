@@ -1,7 +1,7 @@
 //! The real binary in a real terminal: keys in, screen out. For tests of the whole program.
 //!
 //! A reader thread feeds everything the program writes to an emulated screen, so the program never blocks on output;
-//! whoever waits is woken by each piece and gives up after [`PATIENCE`] with the screen in the message. Nothing sleeps.
+//! each piece wakes the waiting test, which gives up after [`PATIENCE`] with the screen in the message. Nothing sleeps.
 //!
 //! ```ignore
 //! let mut co = Terminal::start(Launch::new(env!("CARGO_BIN_EXE_co"), &folder).env("HOME", &home));
@@ -181,7 +181,7 @@ impl Terminal {
         self.shared.lock().raw.clone()
     }
 
-    /// Waits until the screen shows this text, and returns the screen.
+    /// Waits until this text is on the screen, and returns the screen.
     #[track_caller]
     pub fn wait_for(&self, text: &str) -> String {
         self.wait_until(&format!("{text:?} on the screen"), |screen| screen.contains(text))

@@ -12,7 +12,7 @@ use crate::tui::terminal::Terminal;
 
 const USUAL: (u16, u16) = (80, 24);
 const QUESTION: &str = "\x1b]11;?\x1b\\";
-/// The color of the prompt sign on a light background.
+/// The colour of the prompt sign on a light background.
 const LIGHT: &str = "38;5;25";
 
 fn has(raw: &[u8], mark: &str) -> bool {
@@ -118,7 +118,7 @@ fn a_program_told_to_end_takes_its_editor_with_it() {
 
 #[test]
 fn the_background_decides_the_colours_whenever_it_is_told() {
-    // The bytes of the terminal, in pieces, and the text of the composer after it.
+    // The bytes of the terminal, in pieces, and the resulting text of the composer.
     let cases: [(&[&str], &str); 5] = [
         (&["\x1b]11;rgb:ffff/ffff/ffff\x1b\\"], ">"),
         (&["ab", "\x1b]11;rgb:ffff/ffff/ffff\x07", "cd"], "> abcd"),
@@ -267,7 +267,7 @@ fn the_kitty_protocols_keys_come_right() {
     screen.wait_until("three lines", |shown| {
         shown.lines().filter(|line| line.trim_end() == "   b").count() == 2
     });
-    // Esc as the protocol sends it; the release of a key, which the program did not ask for.
+    // Esc as the protocol sends it; the release of a key, which was not requested.
     screen.send(b"\x1b[27u\x1b[97;1:3u");
     screen.keys("c");
     screen.wait_for("   bc");

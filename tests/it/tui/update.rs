@@ -1,4 +1,4 @@
-//! The effects of keys, without a terminal: messages that are sent, and ones that never are.
+//! The effects of keys, without a terminal: requests that are sent, and those that never are.
 
 use std::time::Duration;
 
@@ -234,7 +234,7 @@ fn the_interrupt_contract() {
         ("while backing off", retrying(), "<esc>", vec![stop()]),
         ("retry now, once", retrying(), "<a-r><a-r>", vec![ClientRequest::Op(Op::RetryNow)]),
         ("a command", shell(), "<c-c>", vec![ClientRequest::StopShell]),
-        // A prompt sent a moment ago may run already; the owner ignores the message where nothing runs.
+        // A prompt sent a moment ago may run already; the owner drops the interrupt where nothing runs.
         ("idle, as far as known", Screen::open(80, 24), "<esc><c-c>", vec![stop(), stop()]),
         ("idle, twice", Screen::open(80, 24), "<c-c><c-c>", vec![stop(), ClientRequest::Close]),
         (

@@ -1,9 +1,9 @@
-//! What is shown of arguments, however they are cut, and what it costs.
+//! The preview of arguments that arrive in pieces of any size, and its cost.
 
 use serde_json::json;
 
 use super::*;
-use crate::tui::cells::{DisplayKeys, Fold, Motion};
+use crate::tui::cells::{Fold, Motion};
 use crate::tui::markdown::count;
 use crate::tui::theme::Glyphs;
 
@@ -17,7 +17,8 @@ fn context(width: usize, rows: usize, languages: Languages) -> RenderContext {
         now_ms: 0,
         motion: Motion::Full,
         languages,
-        keys: DisplayKeys::default(),
+        details_key: None,
+        stop_key: None,
     }
 }
 

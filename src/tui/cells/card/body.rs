@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::facts::{place, reasons};
 use super::preview::{fields, verbatim};
-use super::sheet::{Frame, Room};
 use super::taint;
 use crate::frontend::fields::not_shown;
 use crate::stdx::text::expand_tabs;
@@ -16,61 +15,58 @@ use crate::tui::cells::split;
 use crate::tui::cells::{Fold, RenderContext};
 use crate::tui::form::pretty;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
-use crate::tui::theme::Role;
+use crate::tui::screen::Screen;
+use crate::tui::theme::{Glyphs, Role};
 
 impl BodyBasis {
-    fn is(&self, card: &Card, room: &Room<'_>) -> bool {
-        self.width == room.width
+    fn is(&self, card: &Card, screen: &Screen<'_>, width: usize, form: BodyForm) -> bool {
+        self.width == width
             && self.depth == card.depth
-            && self.is_split == is_split(card.hunks.sides, room.columns)
-            && (self.form, self.why) == (room.form, card.why)
+            && self.is_split == is_split(card.hunks.sides, screen.columns)
+            && (self.form, self.why) == (form, card.why)
             && self.skipped.iter().copied().eq(card.hunks.skips())
             && self.here == card.hunks.here()
-            && self.place == place(card, room.header)
+            && self.chosen == card.chosen
+            && self.place == place(card, screen.header)
             && self.after == card.after
-            && (self.glyphs, self.languages) == (room.glyphs, room.languages)
+            && (self.glyphs, self.languages) == (screen.context.glyphs, screen.context.languages)
             && self.request == card.request
     }
 }
 
 /// Prepares the body for a list that shows it in `width` cells.
-pub fn prepare_detail(card: &mut Card, frame: &Frame<'_>, width: usize) {
-    lay_out(card, &room(frame, width, width));
+pub fn prepare_detail(card: &mut Card, screen: &Screen<'_>, width: usize) {
+    lay_out(card, &Screen { columns: width, ..*screen }, width, BodyForm::Card);
 }
 
-pub fn room<'a>(frame: &Frame<'a>, width: usize, columns: usize) -> Room<'a> {
-    let form = BodyForm::Card;
-    let RenderContext { glyphs, languages, .. } = *frame.context;
-    Room { width, columns, header: frame.header, glyphs, languages, zone: frame.zone, form }
-}
-
-/// Lays out the body if its basis changed.
-pub fn lay_out(card: &mut Card, room: &Room<'_>) {
-    if card.body.basis.as_ref().is_some_and(|basis| basis.is(card, room)) {
+/// Lays out the body in lines of `width` cells if its basis changed.
+pub fn lay_out(card: &mut Card, screen: &Screen<'_>, width: usize, form: BodyForm) {
+    if card.body.basis.as_ref().is_some_and(|basis| basis.is(card, screen, width, form)) {
         return;
     }
+    let RenderContext { glyphs, languages, .. } = screen.context;
     let basis = BodyBasis {
         request: card.request.clone(),
-        width: room.width,
+        width,
         depth: card.depth,
-        is_split: is_split(card.hunks.sides, room.columns),
-        form: room.form,
+        is_split: is_split(card.hunks.sides, screen.columns),
+        form,
         why: card.why,
         skipped: card.hunks.skips().collect(),
         here: card.hunks.here(),
         chosen: card.chosen.clone(),
-        place: place(card, room.header),
+        place: place(card, screen.header),
         after: card.after.clone(),
-        glyphs: room.glyphs,
-        languages: room.languages,
+        glyphs,
+        languages,
     };
-    let (page, more) = page(card, room);
+    let (page, more) = page(card, screen, width, form);
     card.body = Body { basis: Some(Box::new(basis)), page, more, layouts: card.body.layouts + 1 };
 }
 
 /// Lays out summary and preview, in the pager the arguments, with `w` every reason on its own lines.
-fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
-    let width = room.width;
+fn page(card: &Card, screen: &Screen<'_>, width: usize, form: BodyForm) -> (Page, usize) {
+    let RenderContext { glyphs, languages, .. } = screen.context;
     let mut head = Head { left: card.depth, more: 0 };
     let mut hunks = Vec::new();
     let plan = &card.request.plan;
@@ -80,20 +76,20 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
     if let Some(question) = &plan.question {
         lines = asked(question, &card.chosen, width);
     }
-    if room.form == BodyForm::Change && is_diff {
+    if form == BodyForm::Change && is_diff {
         lines.clear();
     }
-    if !shows_fields(&plan.preview) {
-        mark(&mut lines, card, room);
+    if !matches!(plan.preview, Preview::Fields { .. }) {
+        mark(&mut lines, card, glyphs, width);
     }
     let preview = match &plan.preview {
         Preview::None if plan.question.is_some() => Vec::new(),
         Preview::None => verbatim(head.of(&pretty(&card.request.args)), width),
         Preview::Text { text } => verbatim(head.of(text), width),
         Preview::Diff { lines: changed, .. } => {
-            let code = DiffCode { language: card.language(), languages: room.languages };
-            let layout = Layout { width, hunks: &card.hunks, glyphs: room.glyphs, code };
-            let page = split::page(head.of_diff(changed), &layout, room.columns);
+            let code = DiffCode { language: card.language(), languages };
+            let layout = Layout { width, hunks: &card.hunks, glyphs, code };
+            let page = split::page(head.of_diff(changed), &layout, screen.columns);
             hunks = page.hunks.iter().map(|row| lines.len() + row).collect();
             page.lines
         }
@@ -102,7 +98,7 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
                 |name: &str| card.request.taint.iter().any(|taint| taint::argument_of(&taint.arg) == name);
             let all: Vec<(&str, &str)> =
                 all.iter().map(|(name, value)| (name.as_str(), head.of(value))).collect();
-            fields(&all, width, room.glyphs.taint, tainted)
+            fields(&all, width, glyphs.taint, tainted)
         }
     };
     if !preview.is_empty() {
@@ -112,14 +108,14 @@ fn page(card: &Card, room: &Room<'_>) -> (Page, usize) {
         }
         lines.extend(preview);
     }
-    if room.form == BodyForm::WithArguments && plan.preview != Preview::None {
+    if form == BodyForm::WithArguments && plan.preview != Preview::None {
         lines.push(Line::new());
         lines.push(Line::of("arguments", Role::Dim));
         lines.extend(verbatim(head.of(&pretty(&not_shown(&card.request))), width));
     }
     if card.why == Fold::Open {
         lines.push(Line::new());
-        lines.extend(reasons(card, room));
+        lines.extend(reasons(card, screen, width));
     }
     (Page { lines, hunks }, head.more)
 }
@@ -174,20 +170,16 @@ fn asked(question: &Question, chosen: &BTreeSet<usize>, width: usize) -> Vec<Lin
     lines
 }
 
-fn shows_fields(preview: &Preview) -> bool {
-    matches!(preview, Preview::Fields { .. })
-}
-
 /// Marks the tainted arguments, at the right of the first line or below it.
-fn mark(lines: &mut Vec<Line>, card: &Card, room: &Room<'_>) {
+fn mark(lines: &mut Vec<Line>, card: &Card, glyphs: &Glyphs, width: usize) {
     let names = taint::arguments(&card.request.taint);
     if names.is_empty() {
         return;
     }
-    let mark = Line::of(format!("{} {}", room.glyphs.taint, names.join(", ")), Role::Waiting).cut(room.width);
+    let mark = Line::of(format!("{} {}", glyphs.taint, names.join(", ")), Role::Waiting).cut(width);
     match lines.first_mut() {
-        Some(first) if first.width() + 2 + mark.width() <= room.width => {
-            *first = Line::spread(std::mem::take(first), mark, room.width);
+        Some(first) if first.width() + 2 + mark.width() <= width => {
+            *first = Line::spread(std::mem::take(first), mark, width);
         }
         Some(_) | None => lines.push(mark),
     }

@@ -3,7 +3,6 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::sheet::{Frame, Room};
 use super::taint;
 use crate::frontend::protocol::Header;
 use crate::stdx::moment::deadline;
@@ -12,6 +11,7 @@ use crate::tool::{Access, Undo};
 use crate::tui::cards::Card;
 use crate::tui::cells::Fold;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
+use crate::tui::screen::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
 /// Cells for the names of facts.
@@ -24,23 +24,23 @@ const SHORT: usize = 26;
 const NEAR: SignedDuration = SignedDuration::from_hours(24);
 
 /// Returns the facts in cut lines; `w` moves them into the body instead.
-pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
+pub fn facts(card: &Card, screen: &Screen<'_>, width: usize) -> Vec<Line> {
     if card.why == Fold::Open {
         return Vec::new();
     }
     let request = &card.request;
-    let dot = format!(" {} ", frame.context.glyphs.dot);
+    let dot = format!(" {} ", screen.context.glyphs.dot);
     let why = request.why.join(&dot);
     let warnings = [
         ("back", request.again.clone().unwrap_or_default(), Role::Waiting),
-        ("source", from_others(card, frame.context.glyphs), Role::Waiting),
+        ("source", from_others(card, screen.context.glyphs), Role::Waiting),
     ];
     let facts = [
         ("why", why, Role::Dim),
-        ("where", place(card, frame.header), Role::Dim),
+        ("where", place(card, screen.header), Role::Dim),
         ("undo", undo(card).to_owned(), Role::Dim),
         ("after", card.after.join(", "), Role::Dim),
-        ("until", expires_soon(card, frame), Role::Dim),
+        ("until", expires_soon(card, screen), Role::Dim),
     ];
     let mut lines = Vec::new();
     let mut put = |name: &str, text: &str, role| {
@@ -50,10 +50,10 @@ pub fn facts(card: &Card, frame: &Frame<'_>, width: usize) -> Vec<Line> {
         }
     };
     warnings.iter().for_each(|(name, text, role)| put(name, text, *role));
-    if frame.rows < SHORT {
+    if screen.rows < SHORT {
         let mut texts = facts.map(|(_, text, _)| text);
         // The header names the folder.
-        texts[1] = isolation(card, frame.header).to_owned();
+        texts[1] = isolation(card, screen.header).to_owned();
         put("why", &in_one_line(&texts, &dot, width - FACT), Role::Dim);
     } else {
         facts.iter().for_each(|(name, text, role)| put(name, text, *role));
@@ -72,8 +72,8 @@ fn in_one_line(facts: &[String], dot: &str, width: usize) -> String {
 }
 
 /// Returns every reason on its own lines.
-pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
-    let (request, width) = (&card.request, room.width);
+pub(super) fn reasons(card: &Card, screen: &Screen<'_>, width: usize) -> Vec<Line> {
+    let request = &card.request;
     let mut lines = Vec::new();
     let mut fact = |name: &str, texts: &[String], role: Role| {
         for (text, name) in texts.iter().zip(std::iter::once(name).chain(std::iter::repeat(""))) {
@@ -83,14 +83,14 @@ pub(super) fn reasons(card: &Card, room: &Room<'_>) -> Vec<Line> {
         }
     };
     let known = |text: String| Some(text).filter(|text| !text.is_empty());
-    let line = |taint| format!("{} {}", room.glyphs.taint, taint::describe(taint));
+    let line = |taint| format!("{} {}", screen.context.glyphs.taint, taint::describe(taint));
     fact("back", request.again.as_slice(), Role::Waiting);
     fact("why", &request.why, Role::Text);
     fact("source", &request.taint.iter().map(line).collect::<Vec<_>>(), Role::Waiting);
-    fact("where", known(place(card, room.header)).as_slice(), Role::Text);
+    fact("where", known(place(card, screen.header)).as_slice(), Role::Text);
     fact("undo", known(undo(card).to_owned()).as_slice(), Role::Text);
     fact("after", &card.after, Role::Text);
-    fact("until", known(expires(card, room.zone)).as_slice(), Role::Text);
+    fact("until", known(expires(card, screen.zone)).as_slice(), Role::Text);
     fact("id", &[request.id.to_string()], Role::Dim);
     lines
 }
@@ -111,9 +111,9 @@ fn expires(card: &Card, zone: &TimeZone) -> String {
 }
 
 /// The same in few cells, if that is near.
-fn expires_soon(card: &Card, frame: &Frame<'_>) -> String {
-    let near = card.request.expires.filter(|at| at.duration_since(frame.now) < NEAR);
-    near.map(|at| format!("expires {}", deadline(at, frame.now, frame.zone))).unwrap_or_default()
+fn expires_soon(card: &Card, screen: &Screen<'_>) -> String {
+    let near = card.request.expires.filter(|at| at.duration_since(screen.now) < NEAR);
+    near.map(|at| format!("expires {}", deadline(at, screen.now, screen.zone))).unwrap_or_default()
 }
 
 /// Returns the folder it would run in; for unrestricted access also the isolation.

@@ -1,11 +1,12 @@
 //! The lower end of a card: the input of its stage, and the keys.
 
-use super::sheet::{CardFocus, NARROW, Sheet, advice};
+use super::sheet::{NARROW, Sheet, advice};
 use crate::tool::Question;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, CardKey, Context, Hint, Keymap, Nav};
 use crate::tui::line::Line;
+use crate::tui::screen::CardFocus;
 use crate::tui::theme::Role;
 
 /// Most rows shown of the reason of a denial.
@@ -16,10 +17,10 @@ impl Sheet<'_> {
     pub(super) fn foot(&self, card: &Card) -> Vec<Line> {
         let mut lines = Vec::new();
         match &card.stage {
-            CardStage::Asking if self.frame.approved_once => {
+            CardStage::Asking if self.screen.approved_once => {
                 let again = (Context::Card, Action::Card(CardKey::Yes), "again to approve");
                 let asked = [again, (Context::Global, Action::Escape, "back")];
-                lines.push(Line::of(self.frame.keymap.with_hints("HIGH", &asked), Role::High));
+                lines.push(Line::of(self.screen.keymap.with_hints("HIGH", &asked), Role::High));
             }
             CardStage::Reason(editor) => {
                 lines.push(Line::of("deny: reason for the model (optional)", Role::Text));
@@ -37,8 +38,8 @@ impl Sheet<'_> {
     }
 
     pub(super) fn keys(&self, card: &Card) -> Line {
-        let (keymap, dot) = (self.frame.keymap, self.frame.context.glyphs.dot);
-        if self.frame.focus == CardFocus::Nothing {
+        let (keymap, dot) = (self.screen.keymap, self.screen.context.glyphs.dot);
+        if self.screen.focus == CardFocus::Nothing {
             return keys_line(&decide(keymap), dot);
         }
         let mut keys = match &card.stage {
@@ -51,7 +52,7 @@ impl Sheet<'_> {
                 keymap.hints(&[(Context::Global, Action::ToggleFocus, "back to prompt")])
             }
             CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_)
-                if self.frame.focus == CardFocus::KeysByItself =>
+                if self.screen.focus == CardFocus::KeysByItself =>
             {
                 by_itself(card, self.escape(card), keymap)
             }
@@ -74,12 +75,10 @@ impl Sheet<'_> {
         }
         fitting(keys, dot, room)
     }
-}
 
-impl Sheet<'_> {
     /// Returns the rows for the reason of a denial.
     fn reason_rows(&self) -> usize {
-        REASON.min(self.frame.rows / 4).max(1)
+        REASON.min(self.screen.rows / 4).max(1)
     }
 
     /// Returns the first shown row of a reason, so that the cursor's row is visible.
@@ -89,8 +88,8 @@ impl Sheet<'_> {
 
     /// Returns what Esc does: cancel the first approval, return to the list, or postpone.
     fn escape(&self, card: &Card) -> &'static str {
-        let (_, of) = self.frame.position;
-        let is_back = of > 1 || (self.frame.approved_once && card.stage == CardStage::Asking);
+        let (_, of) = self.screen.position;
+        let is_back = of > 1 || (self.screen.approved_once && card.stage == CardStage::Asking);
         if is_back { "back" } else { "later" }
     }
 }

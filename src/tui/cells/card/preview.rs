@@ -1,7 +1,7 @@
 //! Texts of requests, uncut; hidden characters are shown as visible marks.
 
 use crate::stdx::text::expand_tabs;
-use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_exact};
+use crate::tui::line::{Line, Margin, Span, wrap_pieces};
 use crate::tui::theme::Role;
 
 pub fn verbatim(text: &str, width: usize) -> Vec<Line> {
@@ -9,9 +9,7 @@ pub fn verbatim(text: &str, width: usize) -> Vec<Line> {
     let whole = text.strip_suffix('\n').unwrap_or(text);
     whole
         .split('\n')
-        .flat_map(|line| {
-            wrap_exact(&Span::styled(expand_tabs(line), TextStyle::of(Role::Text)), width, &margin)
-        })
+        .flat_map(|line| wrap_pieces(vec![Span::new(expand_tabs(line), Role::Text)], width, &margin))
         .collect()
 }
 
@@ -34,13 +32,13 @@ pub fn fields(
     for (name, value) in fields {
         let mut first = shown(name);
         if first.width() > column {
-            lines.extend(wrap_exact(&Span::new(first.text(), Role::Dim), room, &Margin::default()));
+            lines.extend(wrap_pieces(vec![Span::new(first.text(), Role::Dim)], room, &Margin::default()));
             first = Line::new();
         }
         first.pad_to(column + 2);
         let mut margin = Margin::new(first, Line::of(" ".repeat(column + 2), Role::Text));
         for line in value.split('\n') {
-            lines.extend(wrap_exact(&Span::new(expand_tabs(line), Role::Text), room, &margin));
+            lines.extend(wrap_pieces(vec![Span::new(expand_tabs(line), Role::Text)], room, &margin));
             margin = Margin::even(margin.rest);
         }
     }

@@ -1,17 +1,10 @@
 //! The sheet that cards and lists are drawn on: borders, sides, and shared parts.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-
-use crate::frontend::protocol::Header;
 use crate::stdx::text::size;
 use crate::tui::bordered_box::edge;
-use crate::tui::cards::BodyForm;
-use crate::tui::cells::RenderContext;
 use crate::tui::composer::Position;
-use crate::tui::keys::Keymap;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
-use crate::tui::markdown::Languages;
+use crate::tui::screen::{CardDelay, CardFocus, Screen};
 use crate::tui::theme::{Glyphs, Role};
 
 /// Most lines of a folded body, unless two thirds of the pane are more.
@@ -26,63 +19,28 @@ pub const NARROW: usize = 60;
 /// Below this height of the pane, reasons are shown on demand only.
 pub const LOW: usize = 12;
 
-/// Whether the card has the keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CardFocus {
-    Keys,
-    /// It took them by itself: only some of its keys work.
-    KeysByItself,
-    Nothing,
-}
-
-/// Why the card that has the keys does not answer at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CardDelay {
-    Nothing,
-    /// The guard time, of which this many percent are over.
-    Guard(u64),
-    /// This key is executed if no other one follows.
-    Key(char),
-}
-
 /// The widest drawing of a [`CardDelay`], in cells.
 const WAIT: usize = 5;
-
-/// The place and settings of a drawing.
-#[derive(Debug, Clone, Copy)]
-pub struct Frame<'a> {
-    pub context: &'a RenderContext,
-    pub keymap: &'a Keymap,
-    pub focus: CardFocus,
-    pub delay: CardDelay,
-    /// Whether a high-risk request was approved once.
-    pub approved_once: bool,
-    /// Rows of the pane.
-    pub rows: usize,
-    /// Cells of the pane; a card is at most [`RenderContext::width`] wide, a list may be wider.
-    pub columns: usize,
-    /// The number of this card, from 1, and of all.
-    pub position: (usize, usize),
-    /// Names the folder in which commands would run.
-    pub header: Option<&'a Header>,
-    /// The time zone of displayed times.
-    pub zone: &'a TimeZone,
-    pub now: Timestamp,
-}
 
 /// A card as lines.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CardLayout {
     pub lines: Vec<Line>,
+    /// Lines of the body at which hunks of a diff begin.
+    pub hunks: Vec<usize>,
+    /// Width at which the body was laid out.
+    pub body_width: usize,
+    pub view: CardView,
+}
+
+/// The visible part of a card as last laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CardView {
     /// Lines of the body: shown and total.
     pub body_room: usize,
     pub body_total: usize,
-    /// Lines of the body at which hunks of a diff begin.
-    pub hunks: Vec<usize>,
     /// The cursor in a text being written.
     pub cursor: Option<Position>,
-    /// Width at which the body was laid out.
-    pub body_width: usize,
     /// The position of a list's rows.
     pub list: ListView,
     /// Lines by which the pane beside a form can scroll.
@@ -97,23 +55,9 @@ pub struct ListView {
     pub count: usize,
 }
 
-/// The space for the layout of a body.
-#[derive(Debug, Clone, Copy)]
-pub struct Room<'a> {
-    /// Cells of a line.
-    pub width: usize,
-    /// Cells that decide whether old and new are side by side.
-    pub columns: usize,
-    pub header: Option<&'a Header>,
-    pub glyphs: &'static Glyphs,
-    pub languages: Languages,
-    pub zone: &'a TimeZone,
-    pub form: BodyForm,
-}
-
 /// A card being drawn, line by line.
 pub struct Sheet<'a> {
-    pub frame: &'a Frame<'a>,
+    pub screen: &'a Screen<'a>,
     pub width: usize,
     /// Cells of text inside the sides.
     pub inner: usize,
@@ -121,8 +65,8 @@ pub struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    pub fn new(frame: &'a Frame<'a>, width: usize) -> Self {
-        Self { frame, width, inner: inner(width), drawn: CardLayout::default() }
+    pub fn new(screen: &'a Screen<'a>, width: usize) -> Self {
+        Self { screen, width, inner: inner(width), drawn: CardLayout::default() }
     }
 
     /// Converts a place inside the sides to cells of the card.
@@ -136,7 +80,7 @@ impl<'a> Sheet<'a> {
         let line = if self.width < NARROW {
             Line::of(" ", Role::Text).joined(line.cut(self.inner))
         } else {
-            let side = self.frame.context.glyphs.side;
+            let side = self.screen.context.glyphs.side;
             let mut full = Line::of(side, self.edge()).with(" ", Role::Text).joined(line.cut(self.inner));
             full.pad_to(self.width - 1);
             full.with(side, self.edge())
@@ -152,27 +96,27 @@ impl<'a> Sheet<'a> {
     /// Adds a border with words in it; `corner` is the index of its left corner.
     pub fn border(&mut self, left: &Line, right: &Line, corner: usize) {
         let (left, right) = (left.clone(), right.clone());
-        let line = edge(self.frame.context.glyphs, corner, left, right, self.width, self.edge());
+        let line = edge(self.screen.context.glyphs, corner, left, right, self.width, self.edge());
         self.drawn.lines.push(line);
     }
 
     /// Adds the lower border with the keys in it, and at the right what the card waits for.
     pub fn end(&mut self, keys: &Line) {
-        let [on, off] = self.frame.context.glyphs.bar;
-        let right = match self.frame.delay {
+        let [on, off] = self.screen.context.glyphs.bar;
+        let right = match self.screen.delay {
             CardDelay::Nothing => Line::new(),
             CardDelay::Guard(percent) => {
                 let full = (usize::try_from(percent).unwrap_or(100) * WAIT / 100).min(WAIT);
                 Line::of(on.repeat(full), Role::Waiting).with(off.repeat(WAIT - full), Role::Dim)
             }
-            CardDelay::Key(c) => Line::of(format!("{c}{}", self.frame.context.glyphs.still), Role::Waiting),
+            CardDelay::Key(c) => Line::of(format!("{c}{}", self.screen.context.glyphs.still), Role::Waiting),
         };
         self.border(keys, &right, 2);
     }
 
     /// Returns the cells for the keys in the lower border.
     pub fn keys_room(&self) -> usize {
-        let delay = match self.frame.delay {
+        let delay = match self.screen.delay {
             CardDelay::Nothing => 0,
             CardDelay::Guard(_) | CardDelay::Key(_) => WAIT + 3,
         };
@@ -180,7 +124,7 @@ impl<'a> Sheet<'a> {
     }
 
     fn edge(&self) -> Role {
-        match self.frame.focus {
+        match self.screen.focus {
             CardFocus::Keys | CardFocus::KeysByItself => Role::Waiting,
             CardFocus::Nothing => Role::Dim,
         }
@@ -197,21 +141,14 @@ pub fn taint_mark(is_tainted: bool, glyphs: &Glyphs) -> Line {
     if is_tainted { Line::of(format!(" {}", glyphs.taint), Role::Waiting) } else { Line::new() }
 }
 
-/// The hidden part of a body: lines, and bytes that are not laid out.
-pub struct HiddenLines {
-    pub above: usize,
-    pub below: usize,
-    pub bytes: usize,
-}
-
 /// Describes the hidden part.
-pub fn hint(out: &HiddenLines, keys: &str, width: usize) -> Line {
-    let more = match (out.bytes, out.below) {
-        (0, 0) => format!("end, {} lines above", out.above),
+pub fn hint(above: usize, below: usize, bytes: usize, keys: &str, width: usize) -> Line {
+    let more = match (bytes, below) {
+        (0, 0) => format!("end, {above} lines above"),
         (0, below) => format!("{below} more lines"),
         (bytes, _) => format!("{} more", size(bytes)),
     };
-    let is_end = out.bytes == 0 && out.below == 0;
+    let is_end = bytes == 0 && below == 0;
     let hint = if is_end || keys.is_empty() { format!("[{more}]") } else { format!("[{more}: {keys}]") };
     Line::spread(Line::new(), Line::of(hint, Role::Waiting), width)
 }

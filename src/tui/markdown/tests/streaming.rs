@@ -98,7 +98,7 @@ fn streamed(source: &str, cuts: &[usize], pages: &[Page]) -> (Vec<Line>, Vec<Str
         if stream.lines_from(0).count() != stream.height() {
             wrong.push("the height is not the number of lines".to_owned());
         }
-        wrong.extend(stream.lines_from(0).filter_map(|line| fault(line, stream.page().width)));
+        wrong.extend(stream.lines_from(0).filter_map(|line| fault(line, stream.page.width)));
         rest = after;
     }
     stream.turn_page(pages[0].clone());

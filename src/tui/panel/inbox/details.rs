@@ -13,10 +13,11 @@ const KEPT: usize = 32;
 /// The whole requests.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Details {
-    known: HashMap<RequestId, Detail>,
+    pub known: HashMap<RequestId, Detail>,
     /// Requested and not received yet; one at a time.
     pub asked: Option<RequestId>,
-    seen: HashSet<RequestId>,
+    /// Those of which everything was on the screen.
+    pub seen: HashSet<RequestId>,
 }
 
 /// The result for one request.
@@ -32,14 +33,6 @@ pub enum Detail {
 }
 
 impl Details {
-    pub fn get(&self, id: &RequestId) -> Option<&Detail> {
-        self.known.get(id)
-    }
-
-    pub fn get_mut(&mut self, id: &RequestId) -> Option<&mut Detail> {
-        self.known.get_mut(id)
-    }
-
     /// Takes the answer about a request.
     pub fn tell(
         &mut self,
@@ -69,10 +62,6 @@ impl Details {
         self.seen.retain(|id| waits(id));
     }
 
-    pub fn is_seen(&self, id: &RequestId) -> bool {
-        self.seen.contains(id)
-    }
-
     /// Records the request as seen if all of it was on the screen.
     pub fn context(&mut self, id: &RequestId) {
         if let Some(Detail::Whole { card, .. }) = self.known.get(id)
@@ -85,9 +74,8 @@ impl Details {
     /// Resets what was seen after a change of the width.
     pub fn unsee_partly(&mut self) {
         for detail in self.known.values_mut() {
-            match detail {
-                Detail::Whole { card, .. } => card.unsee_partly(),
-                Detail::Gone(_) => {}
+            if let Detail::Whole { card, .. } = detail {
+                card.unsee_partly();
             }
         }
     }

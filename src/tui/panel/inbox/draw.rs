@@ -9,7 +9,7 @@ use crate::message::ToolName;
 use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
 use crate::tui::bordered_box::{BorderedBox, column};
-use crate::tui::cells::card::{CardDelay, CardFocus, Frame, LOW, fitting};
+use crate::tui::cells::card::{LOW, fitting};
 use crate::tui::cells::list::{
     Columns, ListRow, decision_hints, detail as request, heading, join_columns, reason_keys,
 };
@@ -220,19 +220,19 @@ impl InboxTable {
 /// Returns the chosen request in exactly its rows.
 fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let head = shape.detail_head;
-    let mut lines = match inbox.chosen().map(|line| inbox.details.get(&line.id)) {
+    let mut lines = match inbox.chosen().map(|line| inbox.details.known.get(&line.id)) {
         None => Vec::new(),
         Some(None) => vec![Line::of("looking…", Role::Dim)],
         Some(Some(Detail::Gone(text))) => {
             wrap_spans(&[Span::new(text, Role::Fail)], shape.detail_width, &Margin::default())
         }
         Some(Some(Detail::Whole { card, header })) => {
-            let frame = detail_frame(screen, header.as_deref(), shape);
+            let screen = detail_screen(screen, header.as_deref(), shape);
             let keys = screen.keymap.row(match shape.place {
                 DetailPosition::Alone => &[(Context::Global, Action::Nav(Nav::PageDown), "")],
                 DetailPosition::Right | DetailPosition::Below => &SHOWS_MORE,
             });
-            request(card, &frame, shape.detail_width, shape.detail_rows, &keys).lines
+            request(card, &screen, shape.detail_width, shape.detail_rows, &keys).lines
         }
     };
     lines.truncate(shape.detail_rows);
@@ -274,23 +274,8 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
     shown
 }
 
-/// Returns the frame in which the detail is drawn.
-pub fn detail_frame<'a>(screen: &'a Screen<'a>, header: Option<&'a Header>, shape: &InboxShape) -> Frame<'a> {
-    let &Screen { ref context, keymap, zone, now, .. } = screen;
+/// Returns the screen on which the detail is drawn.
+pub fn detail_screen<'a>(screen: &Screen<'a>, header: Option<&'a Header>, shape: &InboxShape) -> Screen<'a> {
     // Facts are left out on the lowest screens only.
-    let rows = shape.detail_rows.max(LOW);
-    let (focus, delay, columns) = (CardFocus::Keys, CardDelay::Nothing, shape.detail_width);
-    Frame {
-        context,
-        keymap,
-        focus,
-        delay,
-        approved_once: false,
-        rows,
-        columns,
-        position: (1, 1),
-        header,
-        zone,
-        now,
-    }
+    Screen { rows: shape.detail_rows.max(LOW), columns: shape.detail_width, header, ..*screen }
 }

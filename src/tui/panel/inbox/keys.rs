@@ -22,7 +22,7 @@ use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::tui::line::Line;
 use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows, REASON_HINTS};
-use crate::tui::panel::{PanelContext, PanelEffect, PanelState, Screen};
+use crate::tui::panel::{PanelContext, PanelEffect, PanelState, Screen, stop_first};
 
 const INBOX_FILTER: &[StatusHint] = &[
     (FILTER_CONTEXT, &[], "text of the request, its tool, risk or session"),
@@ -99,7 +99,7 @@ impl PanelState for Inbox {
             (ClientQuery::Inbox, QueryAnswer::Failed) if self.lines.is_empty() => {
                 self.load_state = LoadState::Failed;
             }
-            // What was listed stays, and the next change asks again.
+            // The list stays as it was; the next change sends the query again.
             (ClientQuery::Inbox, QueryAnswer::Failed) => self.load_state = LoadState::Loaded,
             _ => return,
         }
@@ -123,15 +123,15 @@ impl PanelState for Inbox {
         let shape = InboxShape::of(self, screen);
         for at in shape.list.clone() {
             if let Some(InboxRow::Request(index)) = self.rows.get(at) {
-                self.glance(*index);
+                self.glanced.insert(self.lines[*index].id.clone());
             }
         }
         let Some(id) = self.chosen_id() else { return };
         if shape.detail_rows > 0
-            && let Some(Detail::Whole { card, header }) = self.details.get_mut(&id)
+            && let Some(Detail::Whole { card, header }) = self.details.known.get_mut(&id)
         {
-            let frame = draw::detail_frame(screen, header.as_deref(), &shape);
-            cells::list::lay_out(card, &frame, shape.detail_width, shape.detail_rows);
+            let screen = draw::detail_screen(screen, header.as_deref(), &shape);
+            cells::list::lay_out(card, &screen, shape.detail_width, shape.detail_rows);
         }
         self.details.context(&id);
     }
@@ -179,7 +179,12 @@ impl Inbox {
             ListKey::Yes => self.yes(cx),
             ListKey::Open | ListKey::Edit => return self.look_at(cx),
             ListKey::Whole => self.is_whole = !self.is_whole,
-            ListKey::Why => self.fold(|card| card.why = card.why.turned()),
+            ListKey::Why => {
+                if let Some(card) = self.chosen_card() {
+                    card.why = card.why.turned();
+                    card.unsee_partly();
+                }
+            }
             // A rule is written at the card of a request.
             ListKey::Rule => {}
         }
@@ -206,7 +211,7 @@ impl Inbox {
     /// Requests the details of the chosen request, one request at a time.
     fn follow(&mut self, cx: &mut PanelContext<'_>) {
         let Some(id) = self.chosen_id() else { return };
-        if self.details.asked.is_none() && self.details.get(&id).is_none() {
+        if self.details.asked.is_none() && !self.details.known.contains_key(&id) {
             self.details.asked = Some(id.clone());
             cx.ask(ClientQuery::Request { request: id });
         }
@@ -223,17 +228,9 @@ impl Inbox {
     }
 
     fn chosen_card(&mut self) -> Option<&mut Card> {
-        match self.details.get_mut(&self.chosen_id()?)? {
+        match self.details.known.get_mut(&self.chosen_id()?)? {
             Detail::Whole { card, .. } => Some(card),
             Detail::Gone(_) => None,
-        }
-    }
-
-    /// Shows more or less of the chosen request; what was seen of it is counted again.
-    fn fold(&mut self, turn: impl FnOnce(&mut Card)) {
-        if let Some(card) = self.chosen_card() {
-            turn(card);
-            card.unsee_partly();
         }
     }
 
@@ -318,7 +315,7 @@ impl Inbox {
         let session = line.session.clone();
         match line.holder {
             Holder::Here => return PanelEffect::Close,
-            Holder::Another | Holder::NoProcess if cx.turn_runs => cx.flash(cx.stop_first()),
+            Holder::Another | Holder::NoProcess if cx.turn_runs => cx.flash(stop_first(cx.screen.keymap)),
             Holder::Another | Holder::NoProcess => return PanelEffect::OpenSession(session),
             Holder::Background => {
                 self.advise("it is running in the background; open it when it stops");

@@ -19,24 +19,22 @@ use crate::store::RequestState;
 use crate::tool::Risk;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{MatchMode, Query};
-use crate::tui::keys::{Action, Context, HelpGroup, Letters, Nav, PanelContextRow, PanelKeys, at, row};
+use crate::tui::keys::{Action, Context, ContextRow, HelpGroup, Letters, Nav, Section, at, row};
 use crate::tui::list::{RequestList, RowMark};
 
-const CONTEXT: Context = Context::Panel(&INBOX_KEYS);
-static INBOX_KEYS: PanelContextRow = PanelContextRow {
-    name: "inbox",
-    about: "in the inbox",
-    letters: Letters::AreKeys,
-    layer: &[Context::Panel(&INBOX_KEYS), Context::Batch, Context::Global],
-};
+const CONTEXT: Context = Context::Panel(&ContextRow::new(
+    "inbox",
+    "in the inbox",
+    Letters::AreKeys,
+    &[Context::Batch, Context::Global],
+));
 
-const FILTER_CONTEXT: Context = Context::Panel(&INBOX_FILTER_KEYS);
-static INBOX_FILTER_KEYS: PanelContextRow = PanelContextRow {
-    name: "inbox-filter",
-    about: "in the inbox filter",
-    letters: Letters::AreText,
-    layer: &[Context::Panel(&INBOX_FILTER_KEYS), Context::Text, Context::Global],
-};
+const FILTER_CONTEXT: Context = Context::Panel(&ContextRow::new(
+    "inbox-filter",
+    "in the inbox filter",
+    Letters::AreText,
+    &[Context::Text, Context::Global],
+));
 
 /// Postpones the request.
 const LATER: Action = Action::Panel("later");
@@ -51,24 +49,21 @@ const FILTERED: Action = Action::Panel("filtered");
 const NARROW: Action = Action::Panel("narrow");
 
 /// Its own keys, beside those of all lists.
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT, FILTER_CONTEXT],
-    sections: &[
-        at(CONTEXT, HelpGroup::Decide).rows(&[
-            row("later", LATER, "l", "inbox: postpone").decides(),
-            row("resume", RESUME, "R", "inbox: resume session").decides(),
-            row("go", OPEN_SESSION, "o", "inbox: open session").decides(),
-            row("filter", FILTER, "/", "inbox: filter"),
-            row("narrow", NARROW, "Tab", "inbox: one session"),
-        ]),
-        at(FILTER_CONTEXT, HelpGroup::Decide).rows(&[
-            row("filtered", FILTERED, "Enter", ""),
-            row("previous", Action::Nav(Nav::Up), "Up", ""),
-            row("next", Action::Nav(Nav::Down), "Down", ""),
-            row("narrow", NARROW, "Tab", ""),
-        ]),
-    ],
-};
+pub const KEYS: &[Section] = &[
+    at(CONTEXT, HelpGroup::Decide).rows(&[
+        row("later", LATER, "l", "inbox: postpone").decides(),
+        row("resume", RESUME, "R", "inbox: resume session").decides(),
+        row("go", OPEN_SESSION, "o", "inbox: open session").decides(),
+        row("filter", FILTER, "/", "inbox: filter"),
+        row("narrow", NARROW, "Tab", "inbox: one session"),
+    ]),
+    at(FILTER_CONTEXT, HelpGroup::Decide).rows(&[
+        row("filtered", FILTERED, "Enter", ""),
+        row("previous", Action::Nav(Nav::Up), "Up", ""),
+        row("next", Action::Nav(Nav::Down), "Down", ""),
+        row("narrow", NARROW, "Tab", ""),
+    ]),
+];
 
 /// The time for which a sent decision is drawn as in progress without an answer of the owner, in milliseconds.
 const DECIDING_MS: u64 = 5_000;
@@ -287,18 +282,10 @@ impl Inbox {
         }
     }
 
-    /// Records that the row was on the screen.
-    pub fn glance(&mut self, index: usize) {
-        let id = &self.lines[index].id;
-        if !self.glanced.contains(id) {
-            self.glanced.insert(id.clone());
-        }
-    }
-
     /// Returns how much of it was seen. For a low-risk request without taint its row is enough.
     fn seen(&self, line: &InboxLine) -> SeenPart {
         let row_says_it = line.risk == Risk::Low && !line.tainted;
-        let all = self.details.is_seen(&line.id) || (row_says_it && self.glanced.contains(&line.id));
+        let all = self.details.seen.contains(&line.id) || (row_says_it && self.glanced.contains(&line.id));
         if all { SeenPart::All } else { SeenPart::UpTo(0) }
     }
 }

@@ -45,7 +45,7 @@ pub fn lines(screen: &Screen<'_>, pick: &Picker) -> Vec<Line> {
         boxed.push(Line::new());
     }
     let room = rows.saturating_sub(3 + gap + foot.len()).max(1);
-    let preview_width = screen.preview_columns();
+    let preview_width = preview_columns(screen);
     let preview = if let List::Sessions { preview, .. } = &pick.list
         && preview_width > 0
     {
@@ -117,6 +117,11 @@ fn count(pick: &Picker) -> Line {
     Line::of(format!("{scope} · {words}"), Role::Dim)
 }
 
+/// Returns the columns of the preview beside the list of sessions; 0 if there is no room for it.
+pub fn preview_columns(screen: &Screen<'_>) -> usize {
+    if screen.columns < 120 { 0 } else { screen.columns / 2 - 4 }
+}
+
 fn query_room(screen: &Screen<'_>) -> usize {
     screen.columns.saturating_sub(PROMPT + 4)
 }
@@ -175,7 +180,7 @@ fn entries(screen: &Screen<'_>, pick: &Picker, width: usize, room: usize) -> Vec
 fn nothing(screen: &Screen<'_>, pick: &Picker) -> String {
     let words = match (&pick.list, pick.total(), pick.only_here) {
         (_, 0, _) if pick.is_loading => "loading…",
-        (List::Sessions { said, .. }, ..) if said.is_looking() => "looking…",
+        (List::Sessions { said, .. }, ..) if said.asked.is_some() => "looking…",
         (List::Earlier(_), 0, _) => "No prompts yet.",
         (List::Sessions { .. }, 0, _) => "No other sessions yet.",
         (List::Models { purpose: Purpose::Keep { .. }, .. }, ..) => "Type the model's name and press Enter.",
@@ -273,7 +278,7 @@ fn foot(screen: &Screen<'_>, pick: &Picker, width: usize, rows: usize) -> Vec<Li
             foot.extend(whole);
             foot
         }
-        List::Sessions { preview, .. } if screen.preview_columns() == 0 => {
+        List::Sessions { preview, .. } if preview_columns(screen) == 0 => {
             let Some(one) = pick.session() else { return Vec::new() };
             let id: String = one.id.0.chars().take(SHORT_ID).collect();
             let place = one.workspace.display();

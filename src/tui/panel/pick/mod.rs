@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use self::preview::Preview;
 use self::search::SessionSearch;
-use super::{Login, Panel, PanelContext, PanelEffect, PanelState, Screen};
+use super::{Login, Panel, PanelContext, PanelEffect, PanelState, Screen, stop_first};
 use crate::frontend::protocol::{
     ClientQuery, ClientRequest, EarlierLine, LoginReason, ModelLine, QueryAnswer, ServerMessage, ServiceLine,
     SessionLine,
@@ -19,35 +19,31 @@ use crate::tui::cells::RenderContext;
 use crate::tui::composer::Editor;
 use crate::tui::fuzzy::{MatchMode, Query};
 use crate::tui::keys::{
-    Action, CHOOSE, Context, HelpGroup, Keymap, Letters, Nav, PanelContextRow, PanelKeys, StatusHint, at, row,
+    Action, CHOOSE, Context, ContextRow, HelpGroup, Keymap, Letters, Nav, Section, StatusHint, at, row,
 };
 use crate::tui::line::Line;
 
 /// Bytes of an entry that are matched.
 const MOST_MATCHED: usize = 4 * 1024;
 
-const CONTEXT: Context = Context::Panel(&PICK_KEYS);
-static PICK_KEYS: PanelContextRow = PanelContextRow {
-    name: "pick",
-    about: "in a picker",
-    letters: Letters::AreText,
-    layer: &[Context::Panel(&PICK_KEYS), Context::Text, Context::Global],
-};
+const CONTEXT: Context = Context::Panel(&ContextRow::new(
+    "pick",
+    "in a picker",
+    Letters::AreText,
+    &[Context::Text, Context::Global],
+));
 
 /// Switches between this folder and everything.
 const NARROW: Action = Action::Panel("narrow");
 const ACCEPT: Action = Action::Panel("accept");
 
-pub const KEYS: PanelKeys = PanelKeys {
-    contexts: &[CONTEXT],
-    sections: &[at(CONTEXT, HelpGroup::Work).rows(&[
-        row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
-        row("next", Action::Nav(Nav::Down), "Down Ctrl+N Ctrl+R", ""),
-        row("narrow", NARROW, "Tab Ctrl+S", "lists: folder / all"),
-        row("accept", ACCEPT, "Enter", ""),
-        row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
-    ])],
-};
+pub const KEYS: &[Section] = &[at(CONTEXT, HelpGroup::Work).rows(&[
+    row("previous", Action::Nav(Nav::Up), "Up Ctrl+P", ""),
+    row("next", Action::Nav(Nav::Down), "Down Ctrl+N Ctrl+R", ""),
+    row("narrow", NARROW, "Tab Ctrl+S", "lists: folder / all"),
+    row("accept", ACCEPT, "Enter", ""),
+    row("escape", Action::Escape, "Esc Ctrl+C Ctrl+G", "").way_out(),
+])];
 
 const EARLIER: &[StatusHint] = &[
     (CONTEXT, &[], "type to search"),
@@ -157,7 +153,7 @@ impl PanelState for Picker {
     fn answer(&mut self, query: ClientQuery, answer: QueryAnswer, cx: &mut PanelContext<'_>) {
         match (query, answer, &mut self.list) {
             (_, QueryAnswer::Earlier { lines }, _) => self.tell_earlier(lines),
-            // What was entered in this session stays listed.
+            // Lines entered in this session stay listed.
             (ClientQuery::Earlier, QueryAnswer::Failed, _) => self.is_loading = false,
             (
                 ClientQuery::Preview { session },
@@ -181,7 +177,7 @@ impl PanelState for Picker {
 
     fn lay_out(&mut self, screen: &Screen<'_>, _cards: &mut crate::tui::cards::Cards) {
         if let List::Sessions { preview, .. } = &mut self.list {
-            preview.lay_out(&RenderContext { width: screen.preview_columns(), ..screen.context });
+            preview.lay_out(&RenderContext { width: draw::preview_columns(screen), ..screen.context });
         }
     }
 
@@ -371,7 +367,7 @@ impl Picker {
         match &self.list {
             List::Earlier(lines) => self.of_chosen(lines).map(|line| PanelEffect::Write(line.text.clone())),
             List::Sessions { sessions, .. } if cx.turn_runs && self.of_chosen(sessions).is_some() => {
-                cx.flash(cx.stop_first());
+                cx.flash(stop_first(cx.screen.keymap));
                 None
             }
             List::Sessions { sessions, .. } => {

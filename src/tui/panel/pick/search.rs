@@ -6,11 +6,11 @@ use crate::history::SessionId;
 /// Characters of a query below which nothing is searched: too much would be found.
 const SHORTEST: usize = 3;
 
-/// What was found, and what is searched now.
+/// The results of the last search, and the search that is open.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionSearch {
     /// Requested and not received yet; one at a time.
-    asked: Option<String>,
+    pub asked: Option<String>,
     /// The words of `hits`.
     words: String,
     hits: Vec<SessionHit>,
@@ -34,10 +34,6 @@ impl SessionSearch {
         }
         self.asked = None;
         (self.words, self.hits) = (words, hits);
-    }
-
-    pub fn is_looking(&self) -> bool {
-        self.asked.is_some()
     }
 
     /// Returns the sessions in which these words were said, the latest first; none while they are searched.

@@ -1,39 +1,12 @@
-//! The screen as seen by a panel, and what a panel may change besides itself.
-
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+//! The state that a panel may read and change besides its own.
 
 use crate::frontend::dialogue::Dialogue;
-use crate::frontend::protocol::{ClientQuery, ClientRequest, Header};
+use crate::frontend::protocol::{ClientQuery, ClientRequest};
 use crate::tui::batch::Question;
 use crate::tui::cards::Cards;
-use crate::tui::cells::RenderContext;
 use crate::tui::keys::{Action, Context, Keymap};
 use crate::tui::msg::Cmd;
-
-/// The screen that a panel is drawn on.
-#[derive(Clone, Copy)]
-pub struct Screen<'a> {
-    /// Columns of the whole screen.
-    pub columns: usize,
-    /// Rows of the pane.
-    pub rows: usize,
-    pub context: RenderContext,
-    pub keymap: &'a Keymap,
-    pub header: Option<&'a Header>,
-    /// The time zone in which times are shown.
-    pub zone: &'a TimeZone,
-    pub now: Timestamp,
-    /// Whether a high-risk request was approved once and needs a second key.
-    pub approved_once: bool,
-}
-
-impl Screen<'_> {
-    /// Returns the columns of the preview beside the list of sessions; 0 if there is no room for it.
-    pub fn preview_columns(&self) -> usize {
-        if self.columns < 120 { 0 } else { self.columns / 2 - 4 }
-    }
-}
+use crate::tui::screen::Screen;
 
 /// The context of a panel while it handles a key or a message.
 pub struct PanelContext<'a> {
@@ -55,10 +28,6 @@ impl PanelContext<'_> {
 
     pub fn ask(&mut self, query: ClientQuery) {
         self.cmds.push(Cmd::Ask(query));
-    }
-
-    pub fn stop_first(&self) -> String {
-        stop_first(self.screen.keymap)
     }
 
     pub fn flash(&mut self, text: impl Into<String>) {
