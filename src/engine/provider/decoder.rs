@@ -324,11 +324,9 @@ fn foreign(body: &[u8]) -> ProviderError {
 /// Returns the error for an HTML page in place of a reply. It is not retried: a retry would get the same
 /// page.
 pub fn web_page() -> ProviderError {
-    let mut error = malformed(
-        "a web page answered instead of the API: it may be a network login page, or the base URL is wrong",
-    );
-    error.should_retry = Some(false);
-    error
+    let message =
+        "a web page answered instead of the API: it may be a network login page, or the base URL is wrong";
+    ProviderError { should_retry: Some(false), ..malformed(message) }
 }
 
 /// Whether a value is an error object rather than a reply.
