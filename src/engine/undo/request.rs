@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::file::{EntryFilter, UndoEntry};
-use super::{UndoError, UndoLog, text};
+use super::{Direction, UndoError, UndoLog, text};
 
 /// What is to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl UndoLog {
             Err(why) if matches!(what, UndoTarget::Calls(_)) => return Ok(UndoOutcome::Done(why)),
             Err(why) => return Ok(UndoOutcome::Refused(self.with_reason(why))),
         };
-        let restoration =
-            if *what == UndoTarget::Redo { self.redo(&chosen, own)? } else { self.undo(&chosen, own)? };
+        let direction = if *what == UndoTarget::Redo { Direction::Redo } else { Direction::Undo };
+        let restoration = self.restoration(direction, &chosen, own)?;
         if let Some(refusal) = restoration.refusal() {
             return Ok(UndoOutcome::Refused(refusal));
         }
