@@ -226,9 +226,7 @@ mod linux {
             ],
             timeout: TRIAL,
             confinement: Confinement::Workspace,
-            input: None,
-            errors: None,
-            unlimited: Arc::default(),
+            ..Command::default()
         };
         let (program, _points) = sandbox.program(&command).map_err(|error| error.to_string())?;
         let (output, ended) = run_to_end(&program, TRIAL).map_err(|error| error.to_string())?;

@@ -50,7 +50,7 @@ pub trait Sandbox: Send + Sync {
 }
 
 /// One command line for `sh -c`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Command {
     pub script: String,
     /// Absolute.
@@ -98,9 +98,10 @@ pub fn looks_held(output: &str, workspace: &Path) -> bool {
 }
 
 /// What a command may do; a backend without isolation ignores it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub enum Confinement {
     /// Reads the workspace; writes only temporary files.
+    #[default]
     ReadOnly,
     /// Also writes in the workspace, except to protected paths.
     Workspace,

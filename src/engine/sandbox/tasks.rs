@@ -443,8 +443,7 @@ mod tests {
             timeout: UNLIMITED,
             confinement: Confinement::Workspace,
             input: Some(Arc::new(reader)),
-            errors: None,
-            unlimited: Arc::default(),
+            ..Command::default()
         };
         let unlimited = Arc::clone(&command.unlimited);
         let events = Subprocess::plain().spawn(command, cancel.clone());

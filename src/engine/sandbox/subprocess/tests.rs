@@ -29,9 +29,7 @@ fn command(folder: &Path, script: &str) -> Command {
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         timeout: HANG,
         confinement: Confinement::Workspace,
-        input: None,
-        errors: None,
-        unlimited: Arc::default(),
+        ..Command::default()
     }
 }
 

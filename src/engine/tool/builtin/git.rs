@@ -15,10 +15,9 @@ use serde::Deserialize;
 use super::output::{Capture, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{collected, look_plan, misuse, terminal};
+use super::work::{collected, exit_line, look_plan, misuse, terminal};
 use crate::message::Source;
 use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
-use crate::stdx::moment::duration;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{
@@ -102,9 +101,7 @@ impl Git {
             env,
             timeout: TIMEOUT,
             confinement: Confinement::ReadOnly,
-            input: None,
-            errors: None,
-            unlimited: Arc::default(),
+            ..Command::default()
         }
     }
 
@@ -164,10 +161,8 @@ impl Git {
             Exit::Code(0) if text.trim().is_empty() => Ok(untrusted("[nothing]\n".to_owned(), source)),
             Exit::Code(0) => Ok(untrusted(text, source)),
             Exit::Code(127) => Err(ToolError::Unavailable { message: "git is not installed".to_owned() }),
-            Exit::Code(code) => Err(terminal(format!("exit {code}\n{text}"))),
-            Exit::Signal(signal) => Err(terminal(format!("ended by signal {signal}\n{text}"))),
-            Exit::TimedOut => Err(terminal(format!("timed out after {}\n{text}", duration(TIMEOUT)))),
             Exit::Cancelled => Err(terminal("interrupted")),
+            exit => Err(terminal(format!("{}\n{text}", exit_line(exit, TIMEOUT)))),
         }
     }
 }

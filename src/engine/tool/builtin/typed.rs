@@ -59,8 +59,13 @@ pub trait TypedTool: Send + Sync + 'static {
         cx: RunContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// As [`Tool::outcome`].
-    fn outcome(_status: ReturnStatus, _text: &str) -> String {
+    /// As [`Tool::outcome`], for a run that succeeded.
+    fn outcome(_text: &str) -> String {
+        String::new()
+    }
+
+    /// As [`Tool::outcome`], for a run that failed or was interrupted.
+    fn failure(_text: &str) -> String {
         String::new()
     }
 }
@@ -202,6 +207,10 @@ impl<T: TypedTool> Tool for ToolAdapter<T> {
     }
 
     fn outcome(&self, status: ReturnStatus, text: &str) -> String {
-        T::outcome(status, text)
+        match status {
+            ReturnStatus::Ok => T::outcome(text),
+            ReturnStatus::Failed | ReturnStatus::Interrupted => T::failure(text),
+            ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Unknown => String::new(),
+        }
     }
 }

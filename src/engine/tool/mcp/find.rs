@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::names;
-use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
+use crate::message::{Source, ToolName};
 use crate::stdx::text::count;
-use crate::tool::builtin::{RunContext, ToolPath, TypedTool};
+use crate::tool::builtin::{RunContext, ToolPath, TypedTool, untrusted};
 use crate::tool::{
     Access, CallPlan, Category, FIND_TOOLS, Origin, Risk, SeenVersions, ToolError, ToolOutput, ToolSpec,
     Toolset,
@@ -61,21 +61,14 @@ impl TypedTool for FindTools {
         let line = |spec: &&ToolSpec| format!("{}: {}", spec.name, names::line(&spec.description));
         let lines: Vec<String> = found.iter().map(line).collect();
         let names: BTreeSet<&ToolName> = found.iter().map(|spec| &spec.name).collect();
-        Ok(ToolOutput {
-            content: vec![ReturnPart::Text {
-                text: format!("You can call these from your next reply on:\n{}", lines.join("\n")),
-            }],
-            source: Source::Tool { name: ToolName::new(FIND_TOOLS) },
-            trust: Trust::Untrusted,
-            seen: Vec::new(),
-            state: Some(json!(names)),
-        })
+        let text = format!("You can call these from your next reply on:\n{}", lines.join("\n"));
+        let source = Source::Tool { name: ToolName::new(FIND_TOOLS) };
+        Ok(ToolOutput { state: Some(json!(names)), ..untrusted(text, source) })
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
+    fn outcome(text: &str) -> String {
         // A heading, and a line each.
-        let found = || count(text.lines().count().saturating_sub(1), "tool");
-        if status == ReturnStatus::Ok { found() } else { String::new() }
+        count(text.lines().count().saturating_sub(1), "tool")
     }
 }
 

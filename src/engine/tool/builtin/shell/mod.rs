@@ -19,16 +19,15 @@ use super::output::{Capture, left_out, untrusted, whole_characters};
 use super::place::ToolPath;
 use super::tasks::report;
 use super::typed::{RunContext, TypedTool};
-use super::work::{misuse, off_thread, terminal};
+use super::work::{exit_line, misuse, off_thread, terminal};
 use crate::approval::command_words::{CommandWords, command_words, says_more};
 use crate::bash::{self, Class};
-use crate::message::{ReturnStatus, Source};
+use crate::message::Source;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Tasks, UNLIMITED, task_input};
 use crate::sandbox::{
     Backend, Command, Confinement, ExecEvent, Exit, Sandbox, Survivor, SurvivorOutcome, looks_held,
 };
-use crate::stdx::moment::duration;
 use crate::stdx::text::{count, one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Effect, Preview, Progress, Risk, SeenVersions, SideEffect, TextArgs,
@@ -175,22 +174,12 @@ impl TypedTool for Shell {
         let timeout = self.checked(&args)?;
         let mut env = self.options.env.clone();
         env.push((MARKER.to_owned(), cx.call.0.clone()));
-        let cwd = cx.place.workspace.clone();
         let confinement = match args.unsandboxed {
             Some(_) => Confinement::Unsandboxed,
             None => self.confinement(&args.command, &cx.place).await,
         };
-        let script = args.command.clone();
-        let command = Command {
-            script,
-            cwd: cwd.clone(),
-            env,
-            timeout,
-            confinement,
-            input: None,
-            errors: None,
-            unlimited: Arc::default(),
-        };
+        let (script, cwd) = (args.command.clone(), cx.place.workspace.clone());
+        let command = Command { script, cwd: cwd.clone(), env, timeout, confinement, ..Command::default() };
         if args.background {
             return self.start_task(command, cx).await;
         }
@@ -211,18 +200,18 @@ impl TypedTool for Shell {
         }
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        match status {
-            ReturnStatus::Ok if text.trim_end() == NO_OUTPUT => "no output".to_owned(),
-            ReturnStatus::Ok => count(text.lines().map(lines_of).sum::<usize>(), "line"),
-            // The report begins with how the command ended.
-            ReturnStatus::Failed | ReturnStatus::Interrupted => {
-                let end = text.lines().next().unwrap_or("");
-                let is_end = ENDS.iter().any(|known| end.starts_with(known));
-                if is_end { end.to_owned() } else { String::new() }
-            }
-            ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Unknown => String::new(),
+    fn outcome(text: &str) -> String {
+        match text.trim_end() {
+            NO_OUTPUT => "no output".to_owned(),
+            _ => count(text.lines().map(lines_of).sum::<usize>(), "line"),
         }
+    }
+
+    fn failure(text: &str) -> String {
+        // The report begins with how the command ended.
+        let end = text.lines().next().unwrap_or("");
+        let is_end = ENDS.iter().any(|known| end.starts_with(known));
+        if is_end { end.to_owned() } else { String::new() }
     }
 }
 
@@ -454,10 +443,8 @@ impl ShellResult {
         let mut lines = Vec::new();
         match self.exit {
             Exit::Code(0) => {}
-            Exit::Code(code) => lines.push(format!("exit {code}")),
-            Exit::Signal(signal) => lines.push(format!("ended by signal {signal}")),
-            Exit::TimedOut => lines.push(format!("timed out after {}", duration(timeout))),
             Exit::Cancelled => lines.push("interrupted; what it had already done is not undone".to_owned()),
+            exit => lines.push(exit_line(exit, timeout)),
         }
         let output = self.output.trim_end_matches('\n');
         lines.push(if output.is_empty() { NO_OUTPUT.to_owned() } else { output.to_owned() });
