@@ -140,8 +140,8 @@ pub enum Event {
     Refused {
         why: String,
     },
-    /// What [`Op::DecideAll`] decided is stored; `lost` says in a sentence which decisions did not count, and is empty if all
-    /// did.
+    /// The decisions of [`Op::DecideAll`] are stored; `lost` says in a sentence which of them did not count, and is empty
+    /// if all did.
     DecidedAll {
         lost: String,
     },
@@ -235,7 +235,7 @@ pub enum Op {
     Defer,
     /// Do not wait for the back-off.
     RetryNow,
-    /// What to do at a cap that was reached.
+    /// The answer to a cap that was reached.
     Cap {
         cap: Cap,
         answer: CapAnswer,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Limits, Record, RecordNo, SessionId, TurnEnd, patch_dangling_tool_calls};
 use crate::message::{AssistantMessage, CallId, Message, NoteKind, PartKind, ToolReturn, UserPart};
 
-/// What a session is a copy of.
+/// The origin of a copied session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum CopyOf {

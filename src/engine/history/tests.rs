@@ -10,7 +10,7 @@ use super::*;
 use crate::message::{
     AssistantMessage, AssistantPart, PartKind, ReturnStatus, StopKind, StopReason, ToolName,
 };
-use crate::tool::{Access, CallPlan, Preview, Risk, Undo};
+use crate::tool::{Access, CallPlan, Risk};
 
 fn call(id: &str) -> ToolCall {
     ToolCall {
@@ -22,31 +22,9 @@ fn call(id: &str) -> ToolCall {
 }
 
 fn request(call: &str, id: &str) -> Request {
-    Request {
-        id: RequestId(id.to_owned()),
-        call: CallId(call.to_owned()),
-        tool: ToolName::new("write_file"),
-        args: json!({ "path": call }),
-        plan: CallPlan {
-            summary: format!("write {call}"),
-            preview: Preview::None,
-            risk: Risk::Low,
-            access: Access::Nothing,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: crate::tool::Effect::OfTool,
-            question: None,
-            needs_person: None,
-        },
-        risk: Risk::Low,
-        why: Vec::new(),
-        after: Vec::new(),
-        depends: Vec::new(),
-        taint: Vec::new(),
-        expires: None,
-        again: None,
-        parameters: None,
-    }
+    let plan = CallPlan::new(format!("write {call}"), Risk::Low, Access::Nothing);
+    let (tool, args) = (ToolName::new("write_file"), json!({ "path": call }));
+    Request::new(RequestId(id.to_owned()), CallId(call.to_owned()), tool, args, plan)
 }
 
 fn reply(text: &str, calls: &[&str]) -> Message {

@@ -119,7 +119,7 @@ struct ExpandedWord {
     has_glob: bool,
 }
 
-/// What a word is to the shell, or to the program that it is given to.
+/// The meaning of a word to the shell, or to the program that it is given to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordUse {
     Program,

@@ -28,7 +28,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How much of a server's text an error quotes, in characters.
 const QUOTED: usize = 120;
 
-/// What a bare JSON body means on a wire.
+/// The meaning of a bare JSON body on a wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonBody {
     /// One whole reply in place of a stream.

@@ -212,7 +212,7 @@ impl ProviderError {
     }
 }
 
-/// What is known about a class of failures.
+/// The properties of a class of failures.
 struct ClassFacts {
     /// The failure in a few words.
     words: &'static str,

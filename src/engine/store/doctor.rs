@@ -50,7 +50,7 @@ impl Diagnosis {
     }
 }
 
-/// What was salvaged from a damaged database.
+/// The rows salvaged from a damaged database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SalvageReport {
     /// Number of rows by table.

@@ -38,7 +38,7 @@ use crate::message::{Message, PartKind, StopKind, ToolName, UserPart, images};
 use crate::provider::{Price, ProviderError};
 use crate::tool::ToolSpec;
 
-/// What a turn is created with; pure data.
+/// The setup that a turn is created with; pure data.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub session: SessionId,
@@ -105,7 +105,7 @@ pub struct Turn {
     passed: BTreeSet<Cap>,
 }
 
-/// What a turn is for.
+/// The purpose of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnKind {
     /// A prompt: requests, replies and their calls.
@@ -150,7 +150,7 @@ enum Phase {
     Draining(NextStep),
     /// Waiting before the request is repeated: of the summary, if one is being written.
     BackingOff(Option<Box<compact::RunningCompaction>>),
-    /// What can be compacted is being looked up.
+    /// Messages that can be compacted are being looked up.
     PlanningCompaction(Overflow),
     /// The request for a summary runs.
     Summarizing(Box<Assembler>, Box<compact::RunningCompaction>),

@@ -31,9 +31,7 @@ use crate::message::{
 };
 use crate::provider::{ErrorClass, Fallback, Price, ProviderError, RequestKind, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
-use crate::tool::{
-    Access, CallPlan, Category, Preview, Resource, Risk, SideEffect, ToolError, ToolSpec, Undo, Version,
-};
+use crate::tool::{Access, CallPlan, Category, Resource, Risk, SideEffect, ToolError, ToolSpec, Version};
 
 /// Walks in one run of the test. A release build does more than this in a second.
 const WALKS: u64 = 20_000;
@@ -87,16 +85,10 @@ struct Walk {
 }
 
 fn specs() -> BTreeMap<ToolName, ToolSpec> {
-    let spec = |name: &str, side_effect, risk| ToolSpec {
-        name: ToolName::new(name),
-        description: String::new(),
+    let spec = |name, side_effect, risk| ToolSpec {
         parameters: json!({"type": "object"}),
-        category: Category::Files,
         risk,
-        side_effect,
-        origin: crate::tool::Origin::Builtin,
-        output_limit: 1000,
-        timeout: Duration::from_secs(1),
+        ..ToolSpec::sample(name, Category::Files, side_effect)
     };
     [
         spec("look", SideEffect::None { cache_for: None }, Risk::Low),
@@ -214,7 +206,7 @@ fn failure(dice: &mut Dice) -> ProviderError {
 
 fn plan(call: &ToolCall, dice: &mut Dice) -> Result<CallPlan, ToolError> {
     if dice.one_in(10) {
-        return Err(ToolError::Misuse { hint: "no".to_owned() });
+        return Err(ToolError::Misuse("no".to_owned()));
     }
     let place = std::path::PathBuf::from("/w").join(call.args["path"].as_str().unwrap_or("x"));
     let access = match call.name.as_str() {
@@ -223,17 +215,9 @@ fn plan(call: &ToolCall, dice: &mut Dice) -> Result<CallPlan, ToolError> {
         _ => Access::Anything,
     };
     let version = Version(format!("v{}", dice.roll(20) / 19));
-    Ok(CallPlan {
-        summary: String::new(),
-        preview: Preview::None,
-        risk: if dice.one_in(10) { Risk::High } else { Risk::Low },
-        access,
-        basis: vec![(Resource(place.display().to_string()), version)],
-        undo: Undo::None,
-        effect: crate::tool::Effect::OfTool,
-        question: None,
-        needs_person: None,
-    })
+    let risk = if dice.one_in(10) { Risk::High } else { Risk::Low };
+    let basis = vec![(Resource(place.display().to_string()), version)];
+    Ok(CallPlan { basis, ..CallPlan::new(String::new(), risk, access) })
 }
 
 impl Walk {

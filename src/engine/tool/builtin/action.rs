@@ -18,7 +18,7 @@ use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
 use crate::tool::{CallPlan, Category, Risk, SeenVersions, SideEffect, ToolError, ToolOutput};
 
-/// What one of the tools does.
+/// The action of one of the tools.
 pub trait Action: DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     const ABOUT: &'static str;

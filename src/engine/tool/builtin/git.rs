@@ -134,7 +134,7 @@ impl Git {
             .map_err(|error| terminal(format!("git could not be run: {error}")))?;
         match exit {
             Some(Exit::Code(127)) => {
-                return Err(ToolError::Unavailable { message: "git is not installed".to_owned() });
+                return Err(ToolError::Unavailable("git is not installed".to_owned()));
             }
             Some(Exit::Cancelled) => return Err(terminal("interrupted")),
             // 1: there is none; 128: no repository, or settings that git itself refuses next.
@@ -160,14 +160,14 @@ impl Git {
         match exit {
             Exit::Code(0) if text.trim().is_empty() => Ok(untrusted("[nothing]\n".to_owned(), source)),
             Exit::Code(0) => Ok(untrusted(text, source)),
-            Exit::Code(127) => Err(ToolError::Unavailable { message: "git is not installed".to_owned() }),
+            Exit::Code(127) => Err(ToolError::Unavailable("git is not installed".to_owned())),
             Exit::Cancelled => Err(terminal("interrupted")),
             exit => Err(terminal(format!("{}\n{text}", exit_line(exit, TIMEOUT)))),
         }
     }
 }
 
-/// What one of the tools asks git.
+/// The question that one of the tools asks git.
 pub trait GitQuestion: serde::de::DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     const ABOUT: &'static str;

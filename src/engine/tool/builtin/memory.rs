@@ -1,6 +1,6 @@
 //! Tools for memories: `save_memory`, `recall_memory`, `list_memories`, `update_memory`, `forget_memory`.
 //!
-//! What a memory says is shown to the user before it is kept, and comes back as data.
+//! The text of a memory is shown to the user before it is kept, and comes back as data.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -86,7 +86,7 @@ pub struct BuiltinOptions {
     pub env: Vec<(String, String)>,
     /// The maximum number of output bytes sent to the model per call.
     pub output_limit: usize,
-    /// What is changed is kept here.
+    /// Files are kept here before they are changed.
     pub undo: UndoLog,
     pub web: WebOptions,
     pub memories: Memories,

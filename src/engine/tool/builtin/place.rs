@@ -23,7 +23,7 @@ pub struct ToolPath {
     pub spill: PathBuf,
     /// Folders of `co` itself: nothing in them may be read, except spilled output.
     pub own: Arc<[PathBuf]>,
-    /// What is changed is kept here before.
+    /// Files are kept here before they are changed.
     pub undo: UndoLog,
 }
 

@@ -159,11 +159,11 @@ impl Bench {
         };
         let text = match result {
             Ok(output) => text(&output),
-            Err(ToolError::Misuse { hint }) => format!("MISUSE {hint}"),
-            Err(ToolError::Transient { message }) => format!("TRANSIENT {message}"),
-            Err(ToolError::Unknown { message }) => format!("UNKNOWN {message}"),
-            Err(ToolError::Unavailable { message }) => format!("UNAVAILABLE {message}"),
-            Err(ToolError::Terminal { message }) => format!("TERMINAL {message}"),
+            Err(ToolError::Misuse(hint)) => format!("MISUSE {hint}"),
+            Err(ToolError::Transient(message)) => format!("TRANSIENT {message}"),
+            Err(ToolError::Unknown(message)) => format!("UNKNOWN {message}"),
+            Err(ToolError::Unavailable(message)) => format!("UNAVAILABLE {message}"),
+            Err(ToolError::Terminal(message)) => format!("TERMINAL {message}"),
         };
         text.replace(&self.base.display().to_string(), "BASE")
     }

@@ -28,7 +28,7 @@ const DISK_TIMEOUT: Duration = Duration::from_secs(60);
 /// A tool with typed arguments; [`ToolAdapter`] makes a [`Tool`] of it.
 pub trait TypedTool: Send + Sync + 'static {
     const NAME: &'static str;
-    /// What the model reads about it, unless [`Self::description`] says more.
+    /// The model reads this about it, unless [`Self::description`] says more.
     const ABOUT: &'static str = "";
     const CATEGORY: Category;
     const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: None };
@@ -39,7 +39,7 @@ pub trait TypedTool: Send + Sync + 'static {
 
     type Args: DeserializeOwned + JsonSchema + Send + 'static;
 
-    /// What the model reads of the tool.
+    /// The tool's description for the model.
     fn description(&self) -> String {
         Self::ABOUT.to_owned()
     }
@@ -70,7 +70,7 @@ pub trait TypedTool: Send + Sync + 'static {
     }
 }
 
-/// What the run of one call may use.
+/// The means that the run of one call may use.
 #[derive(Clone)]
 pub struct RunContext {
     pub call: CallId,

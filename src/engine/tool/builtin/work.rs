@@ -77,11 +77,11 @@ pub fn read_plan(place: &ToolPath, summary: String, path: std::path::PathBuf) ->
 }
 
 pub fn misuse(hint: impl Into<String>) -> ToolError {
-    ToolError::Misuse { hint: hint.into() }
+    ToolError::Misuse(hint.into())
 }
 
 pub fn terminal(message: impl Into<String>) -> ToolError {
-    ToolError::Terminal { message: message.into() }
+    ToolError::Terminal(message.into())
 }
 
 pub fn interrupted() -> ToolError {

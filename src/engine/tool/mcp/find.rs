@@ -46,7 +46,7 @@ impl TypedTool for FindTools {
 
     fn plan(&self, args: FindToolsArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         if args.names.is_empty() && args.words.trim().is_empty() {
-            return Err(ToolError::Misuse { hint: "give `names` or `words`".to_owned() });
+            return Err(ToolError::Misuse("give `names` or `words`".to_owned()));
         }
         let wanted = if args.names.is_empty() { args.words } else { args.names.join(", ") };
         Ok(CallPlan::new(format!("find tools: {}", names::line(&wanted)), Risk::Low, Access::Nothing))
@@ -56,7 +56,7 @@ impl TypedTool for FindTools {
         let found = found(&args, &cx.tools);
         if found.is_empty() {
             let message = "No tool of a server is called so. The names are in the description of this tool.";
-            return Err(ToolError::Terminal { message: message.to_owned() });
+            return Err(ToolError::Terminal(message.to_owned()));
         }
         let line = |spec: &&ToolSpec| format!("{}: {}", spec.name, names::line(&spec.description));
         let lines: Vec<String> = found.iter().map(line).collect();

@@ -31,7 +31,7 @@ pub struct PdfReader {
     pub path: String,
 }
 
-/// What came of it.
+/// The outcome of reading it.
 pub enum PdfText {
     /// The pages.
     Pages {

@@ -89,7 +89,7 @@ pub struct Shell {
     sandbox: Arc<dyn Sandbox>,
     tasks: Tasks,
     options: BuiltinOptions,
-    /// What counts as read-only besides what the table of programs says.
+    /// Counts as read-only besides the rows of the table of programs.
     safe: Vec<CommandWords>,
 }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::tool::Undo;
 use crate::undo::{Direction, EntryFilter, FILE, Restoration, UndoError, UndoOutcome, UndoScope, UndoTarget};
 
-/// What is at each path: mode, and target or content.
+/// The entry at each path: mode, and target or content.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 /// The paths that differ.
