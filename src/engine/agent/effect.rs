@@ -148,7 +148,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Shows one line of [`statuses`](super::statuses).
+    /// Shows a line about the turn: one of [`statuses`](super::statuses), or a notice of the provider.
     pub fn status(text: impl Into<String>) -> Self {
         Self::Show(Event::Status { text: text.into() })
     }

@@ -191,8 +191,8 @@ pub enum Settlement {
     },
     /// The turn was interrupted before a decision.
     Withdrawn,
-    /// The turn goes on without it; it stays in the inbox.
-    StillWaiting,
+    /// The turn goes on without it, and it stays in the inbox: its call is late from now on.
+    Late,
     /// It was asked again as another request.
     Superseded,
     /// It timed out undecided.
@@ -202,7 +202,7 @@ pub enum Settlement {
 impl Settlement {
     /// Whether the request is still pending, but postponed.
     pub fn is_postponed(&self) -> bool {
-        matches!(self, Self::Decided { approval: Approval::Later, .. } | Self::StillWaiting)
+        matches!(self, Self::Decided { approval: Approval::Later, .. } | Self::Late)
     }
 }
 

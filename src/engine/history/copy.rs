@@ -242,7 +242,7 @@ mod tests {
         let noted = [records(), vec![noted]].concat();
         let copy_of =
             |records: &[Record]| History::of(&History::of(records).conversation(from.clone()).records(&id));
-        assert_eq!(copy_of(&noted).notes().len(), 1, "what was not told yet goes along");
+        assert_eq!(copy_of(&noted).notes().len(), 1, "a note that is not sent yet goes along");
         let only_summary = [records(), vec![Record::Rewound { before: RecordNo(10) }]].concat();
         let only_summary = copy_of(&only_summary);
         assert_eq!((texts(&only_summary).len(), only_summary.archived().count()), (1, 4));

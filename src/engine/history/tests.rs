@@ -351,11 +351,11 @@ fn what_is_previewed_goes_on_beside_its_turn() {
     check_calls(previewed(vec![decided("a", Approval::yes())]), &[open[0], open[1], "late a approved as r1"]);
     check_calls(previewed(vec![asked("a", "r3")]), &[open[0], open[1], "late a waiting as r3"]);
     check_calls(previewed(vec![expired("a")]), &[open[0], open[1], "late a expired as r1"]);
-    let told = "note LateOutcome { call: CallId(\"a\") }: The earlier call write_file (write a) was approved later and ran.";
+    let outcome = "note LateOutcome { call: CallId(\"a\") }: The earlier call write_file (write a) was approved later and ran.";
     let mut history = History::of(&with_calls(&["a", "b"], previewed(vec![decided("a", Approval::yes())])));
     history.apply(&started("a"));
     history.apply(&finished("a", Ok));
-    let expected = ["3 user go", "4 model ok [a b]", open[0], open[1], RUNNING, told, "out a"];
+    let expected = ["3 user go", "4 model ok [a b]", open[0], open[1], RUNNING, outcome, "out a"];
     assert_eq!(shown(&history).lines().collect::<Vec<_>>(), expected);
     history.apply(&finished("b", Ok));
     let people_see: Vec<ReturnStatus> = history
@@ -367,7 +367,7 @@ fn what_is_previewed_goes_on_beside_its_turn() {
         .flatten()
         .map(|returned| returned.status)
         .collect();
-    assert_eq!(people_see, [Ok, Ok], "the call ran, although the model was told that it was undecided");
+    assert_eq!(people_see, [Ok, Ok], "the call ran, although the model read that it was undecided");
     check_calls(
         vec![asked("b", "r2"), finished("b", Undecided), asked("a", "r1"), finished("a", Undecided)],
         &["8 returns a=Undecided b=Undecided", "late a waiting as r1", "late b waiting as r2"],
@@ -490,11 +490,11 @@ fn late_outcomes_are_told_once() {
 #[test]
 fn equal_notes_are_delivered_one_by_one() {
     let note = || Record::Noted { kind: NoteKind::CommandOutput, text: "ok".to_owned() };
-    let told = || said(Message::note(NoteKind::CommandOutput, "ok"));
+    let output = || said(Message::note(NoteKind::CommandOutput, "ok"));
     let left = |records: &[Record]| History::of(records).notes().len();
     assert_eq!(left(&[note(), note()]), 2);
-    assert_eq!(left(&[note(), note(), told()]), 1);
-    assert_eq!(left(&[note(), note(), told(), told()]), 0);
+    assert_eq!(left(&[note(), note(), output()]), 1);
+    assert_eq!(left(&[note(), note(), output(), output()]), 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! It understands just enough of the shell to see where a word may name a program. If such a word is only
 //! known at run time, it returns an error, and the hook is not trusted. Reads no files. Called by `trust`.
 //!
-//! It reads segments and not invocations: a word may be a file wherever it stands, in quotes, assignments and
+//! It reads segments and not invocations: a word may be a file wherever it is, in quotes, assignments and
 //! comments too, and of an invocation a word with `$CO_WORKSPACE`, which is known here, is unknown.
 
 use std::path::{Path, PathBuf};

@@ -155,8 +155,8 @@ mod tests {
         for (usage, expected) in cases {
             assert_eq!(price.cost(&usage).to_string(), expected, "{usage:?}");
         }
-        let told = Usage { cost: Some(Usd(7)), ..usage(1, 0, 0, 0, 0) };
-        assert_eq!(Price::of_request(Some(&price), &told), Some(Usd(7)));
+        let priced = Usage { cost: Some(Usd(7)), ..usage(1, 0, 0, 0, 0) };
+        assert_eq!(Price::of_request(Some(&price), &priced), Some(Usd(7)));
         assert_eq!(Price::of_request(Some(&price), &Usage::default()), None);
         assert_eq!(Price::of_request(None, &usage(1, 0, 0, 1, 0)), None);
     }

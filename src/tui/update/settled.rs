@@ -54,7 +54,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
                     }
                     Settlement::Withdrawn => CallState::Done(ReturnStatus::Interrupted),
                     Settlement::Expired | Settlement::Superseded => CallState::Done(ReturnStatus::Undecided),
-                    Settlement::Decided { .. } | Settlement::StillWaiting => CallState::Planned,
+                    Settlement::Decided { .. } | Settlement::Late => CallState::Planned,
                 };
             }
         }
@@ -107,7 +107,7 @@ fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
         Settlement::Decided { approval: Approval::Deny { .. }, .. } => Tone::Error,
         Settlement::Decided { approval: Approval::Later, .. }
         | Settlement::Withdrawn
-        | Settlement::StillWaiting
+        | Settlement::Late
         | Settlement::Superseded
         | Settlement::Expired => Tone::Warning,
     };

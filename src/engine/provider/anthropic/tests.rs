@@ -110,7 +110,7 @@ fn messages_are_sent_as_the_service_wants_them() {
             ]),
         ),
         (
-            "and to nobody else; without a signature to nobody",
+            "and to no other; without a signature to none",
             vec![
                 hi(),
                 assistant(vec![

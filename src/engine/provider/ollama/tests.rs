@@ -220,7 +220,7 @@ fn what_was_cut_is_noticed() {
         ("it fits", 8_000, usage(Some(2_000), 50), None),
         ("few bytes a token", 8_000, usage(Some(4_000), 50), None),
         ("long words", 8_000, usage(Some(1_010), 50), None),
-        ("nothing is told", 80_000, usage(None, 50), None),
+        ("no window is known", 80_000, usage(None, 50), None),
         ("cut to the context", 80_000, usage(Some(4_096), 50), Some("read only part")),
         ("cut by whole messages", 80_000, usage(Some(40), 50), Some("read only part")),
         ("full after the answer", 12_000, usage(Some(4_000), 96), Some("fills Ollama's context")),

@@ -108,7 +108,7 @@ fn messages_are_sent_as_the_service_wants_them() {
             ]),
         ),
         (
-            "not without calls, and to nobody else",
+            "not without calls, and to no other model",
             vec![
                 hi(),
                 assistant(vec![reasoned(WIRE, "gpt-x"), text("ok")]),

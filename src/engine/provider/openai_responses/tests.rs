@@ -202,7 +202,7 @@ fn reasoning_goes_back_only_with_its_item() {
             json!([back("x"), search, back("y"), said("b")]),
         ),
         (
-            "an item that came late stands in its place",
+            "an item that came late is in its place",
             vec![assistant(vec![
                 own(thinking(), json!({ LATER: 0 })),
                 text("b"),

@@ -226,7 +226,7 @@ async fn wrong_arguments_get_hints() {
             ("shell", json!({"comand": "ls"}), "(did you mean `command`?)"),
             ("shell", json!({"command": " "}), "`command` is empty"),
             ("shell", json!({"command": "a\0b"}), "NUL"),
-            ("shell", json!({"command": "ls", "timeout": 999}), "`timeout` is at most 20 seconds"),
+            ("shell", json!({"command": "ls", "timeout": 999}), "`timeout` is at most 20s"),
         ])
         .await;
 }

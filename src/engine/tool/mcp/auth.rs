@@ -273,7 +273,7 @@ pub async fn authorize(
     let state = query_of(&address, "state").ok_or("the address for logging in has no state")?;
     show(&address);
     let returned = tokio::time::timeout(LOGGING_IN, returned(&listener, &redirect, &state)).await;
-    let returned = returned.map_err(|_| format!("nobody logged in within {}", duration(LOGGING_IN)))??;
+    let returned = returned.map_err(|_| format!("there was no login within {}", duration(LOGGING_IN)))??;
     let AuthorizationCallback { code, csrf_token, issuer, .. } = returned;
     let exchanged = manager.exchange_code_for_token_with_issuer(&code, &csrf_token, issuer.as_deref()).await;
     exchanged.map_err(words)?;

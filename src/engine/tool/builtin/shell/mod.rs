@@ -28,6 +28,7 @@ use crate::sandbox::tasks::{FULL, StartedCommand, Tasks, UNLIMITED, task_input};
 use crate::sandbox::{
     Backend, Command, Confinement, ExecEvent, Exit, Sandbox, Survivor, SurvivorOutcome, looks_held,
 };
+use crate::stdx::moment::duration;
 use crate::stdx::text::{count, one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Effect, Preview, Progress, Risk, SeenVersions, SideEffect, TextArgs,
@@ -58,7 +59,7 @@ const SUMMARY_WIDTH: usize = 72;
 /// The width of the reason for leaving the sandbox, in terminal cells.
 const REASON_WIDTH: usize = 100;
 
-/// Told to the model when the sandbox may be why a command failed.
+/// The note for the model when the sandbox may be why a command failed.
 const HELD: &str = "[The command ran in a sandbox, which may be why it failed. If it needs more than the sandbox allows, \
                     call shell again with `unsandboxed` and the reason; the user decides.]\n";
 
@@ -124,8 +125,8 @@ impl Shell {
         let timeout = args.timeout.map_or(self.options.shell_timeout, Duration::from_secs);
         let most = self.options.shell_max_timeout;
         if timeout > most {
-            let most = most.as_secs();
-            return Err(misuse(format!("`timeout` is at most {most} seconds; run longer work in parts")));
+            let most = duration(most);
+            return Err(misuse(format!("`timeout` is at most {most}; run longer work in parts")));
         }
         Ok(timeout)
     }
@@ -142,11 +143,11 @@ impl TypedTool for Shell {
     fn description(&self) -> String {
         format!(
             "Runs a command line with sh in the workspace and returns its output, stdout and stderr together. It \
-             is ended after {} seconds, or after timeout (at most {}). Background processes end with the command; \
+             is ended after {}, or after timeout (at most {}). Background processes end with the command; \
              with background it becomes a task, which read_task reads and end_task ends. \
              Prefer the file tools for reading, searching and editing.",
-            self.options.shell_timeout.as_secs(),
-            self.options.shell_max_timeout.as_secs()
+            duration(self.options.shell_timeout),
+            duration(self.options.shell_max_timeout)
         )
     }
 
