@@ -122,7 +122,7 @@ fn calls() -> Vec<(&'static str, Case)> {
         ("run a command that uses the network", shell("curl a.example")),
         ("run a command that looks", looking_shell()),
         ("fetch a page that was named", fetch().with(|case| case.is_named = true)),
-        ("fetch a page that was not named", fetch()),
+        ("fetch a page that nobody named", fetch()),
         ("ask the person", ask_user()),
     ]
 }
