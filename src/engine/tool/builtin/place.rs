@@ -8,7 +8,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::work::{misuse, terminal};
 use crate::stdx::beneath::{BaseFolder, NEW};
 use crate::stdx::fs::if_exists;
 use crate::stdx::paths::{PathError, confine, display_relative};
@@ -37,7 +36,7 @@ impl ToolPath {
             Err(error) => Err(refused(&error)),
             Ok(path) if self.withholds(&path) => {
                 let shown = self.display(&path);
-                Err(misuse(format!(
+                Err(ToolError::Misuse(format!(
                     "{shown} belongs to co itself (settings, keys, data): its tools do not read it"
                 )))
             }
@@ -96,7 +95,7 @@ impl ToolPath {
         let (folder, name) = match (Path::new(given).parent(), Path::new(given).file_name()) {
             (Some(folder), Some(name)) if whole != self.workspace => (folder, name),
             _ => {
-                return Err(misuse(format!(
+                return Err(ToolError::Misuse(format!(
                     "`{given}` is not the path of a file or folder inside of the workspace"
                 )));
             }
@@ -117,7 +116,7 @@ impl ToolPath {
 fn refused(error: &PathError) -> ToolError {
     if matches!(error, PathError::Root { .. }) {
         // No other arguments would help: the workspace itself is gone.
-        return terminal(error.to_string());
+        return ToolError::Terminal(error.to_string());
     }
-    misuse(error.to_string())
+    ToolError::Misuse(error.to_string())
 }
