@@ -194,12 +194,12 @@ pub enum NoteKind {
     Memory { used: Vec<UsedMemory>, trust: Trust },
     /// A project's instructions for a folder in which the model read or wrote a file; the path of their file.
     Instructions { path: String },
-    /// What a project's own command says, which the user chose; the path of its file.
+    /// The text of a project's own command, which the user chose; the path of its file.
     Command { path: String },
 }
 
 impl NoteKind {
-    /// What a front end calls such a note; `None` if it does not show it.
+    /// The name that a front end gives such a note; `None` if it does not show it.
     pub fn label(&self) -> Option<&'static str> {
         match self {
             Self::Reflection => Some("note to the model: its request was rejected"),

@@ -273,7 +273,7 @@ impl Outcome {
                 | Settlement::Expired => {
                     self.waiting.retain(|waits| waits.id != request);
                 }
-                Settlement::StillWaiting => {}
+                Settlement::Late => {}
             },
             Event::Usage { usage, model, cost } => {
                 let spent = &mut self.usage;

@@ -71,7 +71,7 @@ pub(crate) fn settled(request: Option<&Request>, settled: &Settlement, here: Opt
     match settled {
         Settlement::Decided { approval, by } => decision(request, approval, by, here, None).to_string(),
         Settlement::Withdrawn => WITHDRAWN.to_owned(),
-        Settlement::StillWaiting => "still waiting; the conversation continues without it".to_owned(),
+        Settlement::Late => "still waiting; the conversation continues without it".to_owned(),
         Settlement::Superseded => SUPERSEDED.to_owned(),
         Settlement::Expired => EXPIRED.to_owned(),
     }
@@ -263,9 +263,9 @@ pub(crate) fn retry(
     (attempt, of): (u32, u32),
     then: Option<&str>,
 ) -> String {
-    let (what, why, wait) = (class.label(), one_line_summary(message, WIDTH), moment::wait(wait));
+    let (what, why, when) = (class.label(), one_line_summary(message, WIDTH), moment::after(wait));
     let then = then.map_or_else(String::new, |then| format!(", then {}", sanitize_line(then)));
-    format!("{what}: {why}; retry {attempt} of {of} in {wait}{then}")
+    format!("{what}: {why}; retry {attempt} of {of} {when}{then}")
 }
 
 /// Describes a failover to another model.
@@ -291,7 +291,7 @@ mod tests {
             (decided(denied(), Decider::Tui), "denied by you: no<U+202E>pe"),
             (decided(Approval::Later, Decider::Script), "postponed by a script"),
             (Settlement::Withdrawn, "withdrawn because the turn was stopped"),
-            (Settlement::StillWaiting, "still waiting; the conversation continues without it"),
+            (Settlement::Late, "still waiting; the conversation continues without it"),
             (Settlement::Superseded, "replaced by a new request"),
             (Settlement::Expired, "expired, not run"),
         ] {
@@ -331,5 +331,7 @@ mod tests {
         ] {
             assert_eq!(retry(class, message, wait, (1, 2), then), words);
         }
+        let at_once = retry(ErrorClass::Network, "refused", Duration::ZERO, (1, 2), None);
+        assert_eq!(at_once, "connection failed: refused; retry 1 of 2 at once");
     }
 }

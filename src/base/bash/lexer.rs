@@ -75,7 +75,7 @@ pub fn commands(script: &str) -> Option<Vec<SimpleCommand>> {
     Some(lexer.found)
 }
 
-/// What ends a list of commands.
+/// The end of a list of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Script,
@@ -83,7 +83,7 @@ enum End {
     Backtick,
 }
 
-/// What may come next.
+/// The tokens that may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     Command,

@@ -18,7 +18,7 @@ pub struct Program {
     pub operands: Operands,
 }
 
-/// What a program does if given only words that its row allows.
+/// The effect of a program if given only words that its row allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramEffect {
     /// It reads and prints.

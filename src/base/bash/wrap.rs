@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::flags::{Arg, Order, parse};
 
-/// What a program runs.
+/// The command that a program runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InnerCommand {
     /// The program and arguments at these word positions.
@@ -20,11 +20,11 @@ pub struct Wrapper {
     pub flags: &'static str,
     /// The number of its own operands before the inner program.
     own: usize,
-    /// What it does besides running the program.
+    /// Its effect besides running the program.
     pub effect: WrapperEffect,
 }
 
-/// What a wrapper does besides running a program.
+/// The effect of a wrapper besides running a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrapperEffect {
     /// Nothing relevant.

@@ -21,7 +21,7 @@ pub enum Cap {
     DayUsd,
 }
 
-/// What a cap counts over.
+/// The period that a cap counts over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Turn,
@@ -30,7 +30,7 @@ pub enum Scope {
     Day,
 }
 
-/// What a cap counts. An amount is a number of tokens, or a number of billionths of a dollar.
+/// The unit of a cap. An amount is a number of tokens, or a number of billionths of a dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Tokens,

@@ -55,7 +55,7 @@ pub enum Kind {
     Table,
 }
 
-/// What the named sections of a setting are about.
+/// The subject of the named sections of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SectionsOf {
     Models,

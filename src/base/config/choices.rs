@@ -28,7 +28,7 @@ pub enum WebAccess {
 
 names! { WebAccess { Allow = "allow", Ask = "ask", Deny = "deny", } }
 
-/// What happens to the oldest memories when there are too many.
+/// The fate of the oldest memories when there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DecayStrategy {
     /// They are joined into one, then deleted.
@@ -51,7 +51,7 @@ pub enum DecayConsent {
 
 names! { DecayConsent { Propose = "propose", Allow = "allow", } }
 
-/// What isolates commands.
+/// The kinds of isolation for commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SandboxChoice {
     /// Bubblewrap, else Landlock, else nothing.

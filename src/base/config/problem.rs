@@ -62,7 +62,7 @@ impl fmt::Display for Source {
 pub struct ValueProblem {
     pub got: String,
     pub expected: String,
-    /// What to do, if that is not clear from `expected`.
+    /// The remedy, if it is not clear from `expected`.
     pub advice: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub enum ConfigError {
     NoDataDir,
 }
 
-/// What was ignored, and why.
+/// An ignored entry, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigWarning {
     #[error("{source_of}: `{key}` {}", why.warning())]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use crate::stdx::fs::{create_private_dir, write_atomic};
+use crate::stdx::fs::{create_private_dir, if_exists, write_atomic};
 
 /// Why the settings were not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,11 +26,7 @@ pub fn edit_settings(
 ) -> Result<PathBuf, WriteError> {
     let path = file.ok_or(WriteError::NoFile)?;
     let io = |error: io::Error| WriteError::Io { path: path.to_path_buf(), reason: error.to_string() };
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(io(error)),
-    };
+    let text = if_exists(std::fs::read_to_string(path)).map_err(io)?.unwrap_or_default();
     let damaged = || WriteError::Damaged { path: path.to_path_buf() };
     let mut document: DocumentMut = text.parse().map_err(|_| damaged())?;
     change(&mut document).ok_or_else(damaged)?;

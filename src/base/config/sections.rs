@@ -57,7 +57,7 @@ impl SectionFields {
     }
 }
 
-/// What names of services and servers are made of.
+/// The characters of names of services and servers.
 pub(super) const EXPECTED_NAME: &str = "a name of letters, digits, `-` and `_`";
 
 pub(super) fn is_name(name: &str) -> bool {

@@ -26,7 +26,7 @@ pub struct ServerSettings {
     pub approval: ServerApproval,
     /// Whether its tools that claim to be read-only count as that.
     pub trusted: bool,
-    /// What the names of its tools begin with.
+    /// The beginning of the names of its tools.
     pub prefix: String,
     pub enabled: bool,
     /// Globs of the tools that are used; none: all. One after `!` leaves out what it names.
@@ -121,7 +121,7 @@ pub enum ServerTransport {
     },
 }
 
-/// What holds a server's program.
+/// Holds a server's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerSandbox {
     /// Nothing: it may do what the user may.

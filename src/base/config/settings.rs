@@ -31,7 +31,7 @@ pub struct SettingRow {
     pub kind: Kind,
     /// In the form used in the environment; empty for "unset".
     pub default: &'static str,
-    /// What it does, in one line without a full stop. If the default is "unset", it says what happens then.
+    /// Its effect, in one line without a full stop. If the default is "unset", it says what happens then.
     pub doc: &'static str,
     pub project: ProjectTrust,
     /// Values that no project's file may set, trusted or not.

@@ -507,7 +507,7 @@ fn free_sections_are_laid_over_each_other_key_by_key() {
                 \"card.why\" = '?'\n\"card.no\" = 5";
     let sources = sources().user(user).project("keys = { card.why = 'q' }").flag("keys.global.redraw", "F5");
     let loaded = sources.loaded();
-    let told: Vec<String> = loaded
+    let shown: Vec<String> = loaded
         .settings
         .keys
         .iter()
@@ -519,7 +519,7 @@ fn free_sections_are_laid_over_each_other_key_by_key() {
         "card.why ? /home/u/.config/co/config.toml:6",
         "global.redraw F5 flag keys.global.redraw",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
     assert_eq!(
         lines(&loaded.warnings),
         "/home/u/.config/co/config.toml:7: `keys.card.no` is 5, but must be a string or a list of strings; it has no effect\n\
@@ -635,10 +635,10 @@ fn sections_of_services_are_laid_over_each_other_key_by_key() {
     };
     assert!(loaded.settings.providers["work"] == expected);
     assert!(loaded.settings.providers["vault"].api_key == Some(Key::Command("pass vault".to_owned())));
-    let told = effect(&loaded, "providers");
-    assert!(!told.contains("hunter") && !told.contains("pass vault"), "{told}");
-    assert!(told.contains("work.api_key = set (hidden)"), "{told}");
-    assert!(told.contains("vault.api_key = from a command (hidden)"), "{told}");
+    let shown = effect(&loaded, "providers");
+    assert!(!shown.contains("hunter") && !shown.contains("pass vault"), "{shown}");
+    assert!(shown.contains("work.api_key = set (hidden)"), "{shown}");
+    assert!(shown.contains("vault.api_key = from a command (hidden)"), "{shown}");
 }
 
 #[test]
@@ -730,9 +730,9 @@ fn secrets_are_never_shown() {
         .env("OPENAI_API_KEY", "hunter2")
         .env("SLACK_BOT_TOKEN", "hunter2")
         .loaded();
-    let told =
+    let shown =
         [describe(&loaded), loaded.warnings.iter().map(ToString::to_string).collect()].concat().join("\n");
-    assert!(!told.contains("hunter2"), "{told}");
+    assert!(!shown.contains("hunter2"), "{shown}");
     assert_eq!(effect(&loaded, "api_key"), "set (hidden) /home/u/.config/co/config.toml:1");
     assert_eq!(effect(&loaded, "openai.api_key"), "set (hidden) environment OPENAI_API_KEY");
     assert_eq!(
@@ -760,11 +760,11 @@ fn files_are_read_where_they_are() {
     std::fs::remove_file(at("ws/.co/config.toml")).unwrap();
     std::fs::create_dir(at("ws/.co/config.toml")).unwrap();
     let errors = read().err().unwrap_or_default();
-    let told = lines(&errors);
-    assert_eq!(errors.len(), 1, "{told}");
+    let shown = lines(&errors);
+    assert_eq!(errors.len(), 1, "{shown}");
     assert!(
-        told.contains(&format!("{} cannot be read: ", at("home/.config/co/config.toml").display())),
-        "{told}"
+        shown.contains(&format!("{} cannot be read: ", at("home/.config/co/config.toml").display())),
+        "{shown}"
     );
     write("home/.config/co/config.toml", b"");
     let unread = read().map(|sources| sources.unread).unwrap_or_default();
@@ -784,11 +784,11 @@ proptest! {
         ]), 0..14),
     ) {
         let text = parts.concat();
-        let told = match load(&sources().user(&text).project(&text)) {
+        let shown = match load(&sources().user(&text).project(&text)) {
             Ok(loaded) => [describe(&loaded), loaded.warnings.iter().map(ToString::to_string).collect()].concat(),
             Err(errors) => errors.iter().map(ToString::to_string).collect(),
         };
-        for line in told {
+        for line in shown {
             prop_assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
         }
     }

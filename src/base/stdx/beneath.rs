@@ -19,7 +19,7 @@ use rustix::fs::{
 };
 use uuid::Uuid;
 
-use super::fs::{TEMPORARY, keep_owner_and_mode};
+use super::fs::{TEMPORARY, if_exists, keep_owner_and_mode};
 
 /// A folder below which paths are resolved.
 #[derive(Debug)]
@@ -89,14 +89,8 @@ impl BaseFolder {
 
     /// Returns what is at a path, without following a link there; `None` if nothing is.
     pub fn look(&self, relative: &Path) -> io::Result<Option<Stat>> {
-        let looked = self
-            .parent(relative, MissingFolders::Fail)
-            .and_then(|(parent, name)| Ok(statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?));
-        match looked {
-            Ok(stat) => Ok(Some(stat)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let parent = self.parent(relative, MissingFolders::Fail);
+        if_exists(parent.and_then(|(parent, name)| Ok(statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?)))
     }
 
     /// Returns the target of a link.

@@ -98,11 +98,7 @@ pub fn network_file_system(folder: &Path) -> Option<&'static str> {
 /// a rename could replace it.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = follow_links(path)?;
-    let existing = match fs::metadata(&target) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
+    let existing = if_exists(fs::metadata(&target))?;
     if let Some(metadata) = &existing {
         if !metadata.is_file() {
             let message = format!("{} is not a regular file", target.display());
@@ -201,6 +197,14 @@ pub fn open_private(path: &Path) -> io::Result<File> {
 #[must_use]
 pub fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Returns `None` in place of the error that there is no such file.
+pub fn if_exists<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// Takes the lock of a private file, which is made with its folder if it is missing. Processes that want it too wait until

@@ -87,6 +87,12 @@ pub fn wait(time: Duration) -> String {
     duration(Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0)))
 }
 
+/// Says when a wait ends: `at once`, `in 20s`.
+#[must_use]
+pub fn after(time: Duration) -> String {
+    if time.is_zero() { "at once".to_owned() } else { format!("in {}", wait(time)) }
+}
+
 /// Formats a duration in milliseconds likewise; one that is no duration as `0s`.
 #[must_use]
 pub fn milliseconds(ms: f64) -> String {

@@ -63,7 +63,7 @@ mod linux {
         (rights == "r-xp" && is_program).then_some((start?, end?.checked_sub(start?)?))
     }
 
-    #[expect(unsafe_code, reason = "the system is told about memory that this program did not allocate")]
+    #[expect(unsafe_code, reason = "the call is about memory that this program did not allocate")]
     fn drop_mapping(start: usize, length: usize) {
         // SAFETY: the range is the code of this program, which is linked without relocations of code, so that the pages
         // that the system reads anew hold what they held. It fails for a range that is gone.

@@ -22,8 +22,8 @@ const FORMS: &str = concat!(
     r"[A-Za-z0-9+/._~=-]{8,}",
 );
 
-/// What every such text contains, in any case. Most texts contain none, and need no pattern: making it takes longer than a
-/// short turn.
+/// Markers that every such text contains, in any case. Most texts contain none, and need no pattern: making it takes
+/// longer than a short turn.
 const HINTS: &[&str] = &[
     "private key-----",
     "sk-",

@@ -81,15 +81,13 @@ async fn of_request(context: &CommandContext<'_>, id: &str) -> Result<Call> {
 async fn plan(context: &CommandContext<'_>, call: &Call) -> Result<CallPlan> {
     let context = plan_context(context.world, &context.settings, &call.folder);
     call.tool.plan(&call.args, &context).await.map_err(|error| match error {
-        ToolError::Misuse { hint } => {
+        ToolError::Misuse(hint) => {
             CliError::usage(format!("such a call is rejected before any decision: {hint}")).hint(HOW)
         }
-        ToolError::Transient { message }
-        | ToolError::Unknown { message }
-        | ToolError::Unavailable { message }
-        | ToolError::Terminal { message } => {
-            CliError::error(format!("the call cannot be planned: {message}"))
-        }
+        ToolError::Transient(message)
+        | ToolError::Unknown(message)
+        | ToolError::Unavailable(message)
+        | ToolError::Terminal(message) => CliError::error(format!("the call cannot be planned: {message}")),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What a turn may still use, and how long it waits between attempts. Pure arithmetic.
+//! The limits that a turn has left, and how long it waits between attempts. Pure arithmetic.
 
 use std::time::Duration;
 

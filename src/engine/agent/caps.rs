@@ -22,7 +22,7 @@ const WARN_FROM: u64 = 80;
 /// The user is warned again each time another such share, in hundredths, is used.
 const WARN_EVERY: u64 = 10;
 
-/// What was used, and what the next request would add.
+/// The use so far, and the addition of the next request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figures {
     pub session: UsageTotals,
@@ -66,7 +66,7 @@ pub struct Caps {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapQuestion {
     pub cap: Cap,
-    /// What was used; a lower bound if `unpriced` requests have an unknown cost.
+    /// The use so far; a lower bound if `unpriced` requests have an unknown cost.
     pub spent: u64,
     pub limit: u64,
     /// The estimate of what the next request would add; `None` = its price is unknown.
@@ -88,7 +88,7 @@ pub enum CapAnswer {
     Stop,
 }
 
-/// What to report and ask before the next request.
+/// The report and the question before the next request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CapReport {
     pub said: Vec<String>,

@@ -47,7 +47,7 @@ pub enum Input {
     ToolDone {
         returned: ToolReturn,
         seen: Vec<(Resource, Version)>,
-        /// What the tool keeps in the session.
+        /// The state that the tool keeps in the session.
         state: Option<Value>,
     },
     Steer {
@@ -62,7 +62,7 @@ pub enum Input {
     },
     /// The wait is over, or the user cut it short.
     BackoffElapsed,
-    /// What can be compacted; `None` if nothing can. `summarizer`: a model for summaries is set.
+    /// The messages that can be compacted; `None` if none can. `summarizer`: a model for summaries is set.
     CompactionPlanned {
         plan: Option<Box<CompactionPlan>>,
         summarizer: bool,
@@ -117,7 +117,7 @@ pub enum Effect {
     HookStop,
     StartTool {
         call: ToolCall,
-        /// What its plan depends on.
+        /// The state that its plan depends on.
         basis: Vec<(Resource, Version)>,
     },
     /// Cancel everything that runs and drop plans and hooks; each running call still ends with `ToolDone`.
@@ -148,7 +148,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Shows one line of [`statuses`](super::statuses).
+    /// Shows a line about the turn: one of [`statuses`](super::statuses), or a notice of the provider.
     pub fn status(text: impl Into<String>) -> Self {
         Self::Show(Event::Status { text: text.into() })
     }
@@ -181,7 +181,7 @@ pub fn with_joined_commits(effects: Vec<Effect>) -> Vec<Effect> {
     out
 }
 
-/// What a request is weighed for.
+/// The purpose of weighing a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EstimateScope {
     Size,

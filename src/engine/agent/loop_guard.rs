@@ -188,17 +188,17 @@ mod tests {
         ] {
             let (tool, args) = (ToolName::new("t"), json!({"a": 1}));
             let mut repeats = RepeatDetector::default();
-            let mut told = None;
+            let mut note = None;
             for one in results.chars() {
                 match one {
                     '!' => repeats.allowed(&tool, &args),
-                    'F' => told = repeats.count(&tool, &args, &returned(Failed, "no")),
-                    'I' => told = repeats.count(&tool, &args, &returned(Interrupted, "cut")),
-                    _ => told = repeats.count(&tool, &args, &returned(Ok, &one.to_string())),
+                    'F' => note = repeats.count(&tool, &args, &returned(Failed, "no")),
+                    'I' => note = repeats.count(&tool, &args, &returned(Interrupted, "cut")),
+                    _ => note = repeats.count(&tool, &args, &returned(Ok, &one.to_string())),
                 }
             }
             let asked = repeats.of_call(&tool, &args) != Repetition::No;
-            assert_eq!((told.is_some(), asked, repeats.is_over()), (nudged, asks, over), "{results}");
+            assert_eq!((note.is_some(), asked, repeats.is_over()), (nudged, asks, over), "{results}");
             assert_eq!(repeats.of_call(&tool, &json!({"a": 2})), Repetition::No, "{results}");
         }
     }
@@ -209,9 +209,9 @@ mod tests {
         let mut repeats = RepeatDetector::default();
         let mut result = returned(ReturnStatus::Ok, "a");
         for times in 1..=4 {
-            let told = repeats.count(&tool, &args, &result);
-            assert_eq!(told.is_some(), times >= NUDGE, "{times}");
-            result.content.extend(told);
+            let note = repeats.count(&tool, &args, &result);
+            assert_eq!(note.is_some(), times >= NUDGE, "{times}");
+            result.content.extend(note);
         }
     }
 }

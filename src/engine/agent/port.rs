@@ -140,8 +140,8 @@ pub enum Event {
     Refused {
         why: String,
     },
-    /// What [`Op::DecideAll`] decided is stored; `lost` says in a sentence which decisions did not count, and is empty if all
-    /// did.
+    /// The decisions of [`Op::DecideAll`] are stored; `lost` says in a sentence which of them did not count, and is empty
+    /// if all did.
     DecidedAll {
         lost: String,
     },
@@ -191,8 +191,8 @@ pub enum Settlement {
     },
     /// The turn was interrupted before a decision.
     Withdrawn,
-    /// The turn goes on without it; it stays in the inbox.
-    StillWaiting,
+    /// The turn goes on without it, and it stays in the inbox: its call is late from now on.
+    Late,
     /// It was asked again as another request.
     Superseded,
     /// It timed out undecided.
@@ -202,7 +202,7 @@ pub enum Settlement {
 impl Settlement {
     /// Whether the request is still pending, but postponed.
     pub fn is_postponed(&self) -> bool {
-        matches!(self, Self::Decided { approval: Approval::Later, .. } | Self::StillWaiting)
+        matches!(self, Self::Decided { approval: Approval::Later, .. } | Self::Late)
     }
 }
 
@@ -235,7 +235,7 @@ pub enum Op {
     Defer,
     /// Do not wait for the back-off.
     RetryNow,
-    /// What to do at a cap that was reached.
+    /// The answer to a cap that was reached.
     Cap {
         cap: Cap,
         answer: CapAnswer,

@@ -33,7 +33,7 @@ pub struct Decision {
     pub risk: Risk,
     /// The chain of reasons, first cause first; shown and logged.
     pub because: Vec<String>,
-    /// What settled it; for an ask, what caused the ask.
+    /// The origin of the decision; for an ask, the cause of the ask.
     pub by: Decider,
 }
 
@@ -123,7 +123,7 @@ impl Approval {
     }
 }
 
-/// What was decided, as a sentence says it.
+/// The decision, as a sentence says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionKind {
     Answered,
@@ -288,6 +288,14 @@ pub struct Request {
 pub const QUESTION: &str = "question";
 
 impl Request {
+    /// A first request of the plan's risk, without reasons, dependencies and expiry.
+    #[must_use]
+    pub fn new(id: RequestId, call: CallId, tool: ToolName, args: Value, plan: CallPlan) -> Self {
+        let (why, after, depends, taint) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (risk, expires, again, parameters) = (plan.risk, None, None, None);
+        Self { id, call, tool, args, plan, risk, why, after, depends, taint, expires, again, parameters }
+    }
+
     /// Returns why it is never allowed for a whole session; `None` if it may be.
     pub fn only_once(&self) -> Option<&'static str> {
         match self.risk {

@@ -14,11 +14,11 @@ mod authorship;
 mod encoded;
 mod grams;
 mod named;
-mod sources;
 mod span;
 mod spelling;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -28,9 +28,9 @@ use serde_json::Value;
 
 use self::addresses::{Shape, addresses};
 use self::encoded::{decoded, runs_decoded};
-use self::grams::{Grams, SeedSource};
-use self::sources::{Side, TextSource, sources};
+use self::grams::{FoundIn, Grams, Span};
 use self::span::{ArgumentText, counts, cut, pieces};
+use self::texts::{KnownText, Side, texts};
 use crate::message::{CallId, Message, Source, ToolName};
 use crate::tool::{Category, ToolSpec};
 
@@ -91,9 +91,9 @@ impl Provenance {
     /// Whether the user wrote this whole web address, or a search or a page of the web returned it.
     #[must_use]
     pub fn names(&self, url: &str) -> bool {
-        sources(&self.messages, &self.tools).iter().any(|source| match (source.side, &source.origin) {
-            (Side::Person, _) => named::by_person(source.text, url),
-            (Side::Outside, Source::Web { .. }) => named::in_text(source.text, url),
+        texts(&self.messages, &self.tools).iter().any(|known| match (known.side, &known.origin) {
+            (Side::Person, _) => named::by_person(known.text, url),
+            (Side::Outside, Source::Web { .. }) => named::in_text(known.text, url),
             (Side::Outside | Side::Files, _) => false,
         })
     }
@@ -115,44 +115,43 @@ impl Provenance {
         if grams.is_empty() && wanted.places.is_empty() && decoders.is_empty() {
             return Vec::new();
         }
-        let mut sources = sources(&self.messages, &self.tools);
-        let read = |(at, source): (usize, &TextSource<'_>)| -> Vec<(usize, String)> {
-            decoded(source.text).into_iter().map(|text| (at, text)).collect()
+        let mut texts = texts(&self.messages, &self.tools);
+        let read = |(at, known): (usize, &KnownText<'_>)| -> Vec<(usize, String)> {
+            decoded(known.text).into_iter().map(|text| (at, text)).collect()
         };
-        let hidden: Vec<(usize, String)> = sources.iter().enumerate().flat_map(read).collect();
-        let read: Vec<TextSource<'_>> = hidden
+        let hidden: Vec<(usize, String)> = texts.iter().enumerate().flat_map(read).collect();
+        let read: Vec<KnownText<'_>> = hidden
             .iter()
-            .map(|(at, text)| TextSource { text, origin: sources[*at].origin.clone(), ..sources[*at] })
+            .map(|(at, text)| KnownText { text, origin: texts[*at].origin.clone(), ..texts[*at] })
             .collect();
-        sources.extend(read);
-        // Trusted sources come first and files last, because the first source of a span is the one reported.
+        texts.extend(read);
+        // Trusted texts come first and files last, because the first text of a span is the one reported.
         for pass in [SearchPass::Trusted, SearchPass::Outside, SearchPass::Files] {
-            for (number, source) in
-                sources.iter().enumerate().filter(|(_, source)| SearchPass::of(source, reach) == pass)
+            for (number, known) in
+                texts.iter().enumerate().filter(|(_, known)| SearchPass::of(known, reach) == pass)
             {
-                let found =
-                    if pass == SearchPass::Trusted { SeedSource::Trusted } else { SeedSource::By(number) };
-                grams.search(source.text, found);
-                wanted.search(source, found);
+                let found = if pass == SearchPass::Trusted { FoundIn::Trusted } else { FoundIn::By(number) };
+                grams.search(known.text, found);
+                wanted.search(known, found);
             }
         }
-        let spans = long(&grams, &args, &sources);
+        let spans = long(&grams, &args, &texts);
         let spans = with_addresses(spans, &wanted);
-        let mut taints = to_taints(spans, &args, &sources);
-        // The text that a decoder will run is not visible here; it may come from any of these sources.
-        if let Some(source) = sources.iter().rfind(|source| source.side != Side::Person) {
+        let mut taints = to_taints(spans, &args, &texts);
+        // The text that a decoder will run is not visible here; it may come from any of these texts.
+        if let Some(known) = texts.iter().rfind(|known| known.side != Side::Person) {
             taints.extend(decoders.iter().map(|decoder| Taint {
                 arg: COMMAND.to_owned(),
                 words: format!("{decoder} (it runs what it decodes)"),
-                source: source.origin.clone(),
-                from: source.from.cloned(),
+                source: known.origin.clone(),
+                from: known.from.cloned(),
             }));
         }
         taints
     }
 }
 
-/// The order in which sources are searched.
+/// The order in which texts are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SearchPass {
     Trusted,
@@ -161,8 +160,8 @@ enum SearchPass {
 }
 
 impl SearchPass {
-    fn of(source: &TextSource<'_>, reach: Reach) -> Self {
-        match (source.side, reach) {
+    fn of(known: &KnownText<'_>, reach: Reach) -> Self {
+        match (known.side, reach) {
             (Side::Person, _) | (Side::Files, Reach::Workspace) => Self::Trusted,
             (Side::Files, Reach::Beyond) => Self::Files,
             (Side::Outside, _) => Self::Outside,
@@ -170,25 +169,14 @@ impl SearchPass {
     }
 }
 
-/// A byte range of one argument, and its source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Span {
-    arg: usize,
-    start: usize,
-    end: usize,
-    source: usize,
-}
-
 /// The stretches that are long enough to count.
-fn long(grams: &Grams, args: &[span::ArgumentText<'_>], sources: &[TextSource<'_>]) -> Vec<Span> {
-    let stretches = grams.stretches().into_iter();
-    let spans =
-        stretches.map(|one| Span { arg: one.arg, start: one.start, end: one.end, source: one.source });
-    let counted = spans.filter(|span| {
+fn long(grams: &Grams, args: &[span::ArgumentText<'_>], texts: &[KnownText<'_>]) -> Vec<Span> {
+    let mut spans = grams.stretches();
+    spans.retain(|span| {
         let words = args[span.arg].text.get(span.start..span.end).unwrap_or_default();
-        counts(words, sources[span.source].side)
+        counts(words, texts[span.text].side)
     });
-    counted.collect()
+    spans
 }
 
 /// The addresses in the arguments, by their normalized form.
@@ -196,9 +184,9 @@ struct ArgumentAddresses {
     places: HashMap<String, TaintState>,
 }
 
-/// The places of an address in the arguments, and its source.
+/// The places of an address in the arguments, and the text that contains it.
 struct TaintState {
-    found: SeedSource,
+    found: FoundIn,
     /// Index of the argument, start and end byte.
     at: Vec<(usize, usize, usize)>,
 }
@@ -208,21 +196,21 @@ impl ArgumentAddresses {
         let mut places: HashMap<String, TaintState> = HashMap::new();
         for (arg, text) in args.into_iter().enumerate() {
             addresses(text, |one| {
-                let new = || TaintState { found: SeedSource::Nowhere, at: Vec::new() };
+                let new = || TaintState { found: FoundIn::Nowhere, at: Vec::new() };
                 places.entry(one.form).or_insert_with(new).at.push((arg, one.start, one.end));
             });
         }
         Self { places }
     }
 
-    fn search(&mut self, source: &TextSource<'_>, by: SeedSource) {
+    fn search(&mut self, known: &KnownText<'_>, by: FoundIn) {
         if self.places.is_empty() {
             return;
         }
-        addresses(source.text, |one| {
-            let a_path = one.shape == Shape::InPath && source.side == Side::Files;
+        addresses(known.text, |one| {
+            let a_path = one.shape == Shape::InPath && known.side == Side::Files;
             if let Some(place) = self.places.get_mut(&one.form)
-                && place.found == SeedSource::Nowhere
+                && place.found == FoundIn::Nowhere
                 && !a_path
             {
                 place.found = by;
@@ -235,8 +223,8 @@ impl ArgumentAddresses {
 fn with_addresses(mut spans: Vec<Span>, wanted: &ArgumentAddresses) -> Vec<Span> {
     let mut more = Vec::new();
     for place in wanted.places.values() {
-        if let SeedSource::By(source) = place.found {
-            more.extend(place.at.iter().map(|&(arg, start, end)| Span { arg, start, end, source }));
+        if let FoundIn::By(text) = place.found {
+            more.extend(place.at.iter().map(|&(arg, start, end)| Span { arg, start, end, text }));
         }
     }
     spans.extend(more);
@@ -251,16 +239,16 @@ fn with_addresses(mut spans: Vec<Span>, wanted: &ArgumentAddresses) -> Vec<Span>
     kept
 }
 
-fn to_taints(spans: Vec<Span>, args: &[span::ArgumentText<'_>], sources: &[TextSource<'_>]) -> Vec<Taint> {
+fn to_taints(spans: Vec<Span>, args: &[span::ArgumentText<'_>], texts: &[KnownText<'_>]) -> Vec<Taint> {
     let mut taints: Vec<Taint> = Vec::new();
     for span in spans {
         let piece = &args[span.arg];
-        let source = &sources[span.source];
+        let known = &texts[span.text];
         let taint = Taint {
             arg: piece.pointer.clone(),
             words: cut(piece.text.get(span.start..span.end).unwrap_or_default()),
-            source: source.origin.clone(),
-            from: source.from.cloned(),
+            source: known.origin.clone(),
+            from: known.from.cloned(),
         };
         if !taints.contains(&taint) {
             taints.push(taint);

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -13,7 +12,7 @@ use crate::hook::HookVerdict;
 use crate::message::Source;
 use crate::sandbox::{Backend, Hold, Isolation};
 use crate::stdx::text::width;
-use crate::tool::{Access, Category, Effect, Origin, Preview, Question, SideEffect, ToolSpec, Undo};
+use crate::tool::{Access, Category, Effect, Origin, Question, SideEffect, ToolSpec};
 
 /// One call and its circumstances; each row of a table changes what it is about.
 #[derive(Debug, Clone)]
@@ -38,28 +37,8 @@ fn case(name: &str, category: Category, side_effect: SideEffect, access: Access,
         policy: Policy::default(),
         place: Workspace { folder: PathBuf::from(FOLDER), ..Workspace::default() },
         grants: Grants::default(),
-        spec: ToolSpec {
-            name: ToolName::new(name),
-            description: String::new(),
-            parameters: json!({}),
-            category,
-            risk: Risk::Low,
-            side_effect,
-            origin: Origin::Builtin,
-            output_limit: 1,
-            timeout: Duration::from_secs(1),
-        },
-        plan: CallPlan {
-            summary: format!("use {name}"),
-            preview: Preview::None,
-            risk: Risk::Low,
-            access,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: Effect::OfTool,
-            question: None,
-            needs_person: None,
-        },
+        spec: ToolSpec::sample(name, category, side_effect),
+        plan: CallPlan::new(format!("use {name}"), Risk::Low, access),
         args,
         taint: Vec::new(),
         isolation: Isolation::NONE,
@@ -299,21 +278,8 @@ impl Case {
 }
 
 fn request(tool: &str, args: Value, risk: Risk) -> Request {
-    Request {
-        id: RequestId("0123456789ab".to_owned()),
-        call: CallId("s/1.1.0".to_owned()),
-        tool: ToolName::new(tool),
-        args,
-        plan: write().plan,
-        risk,
-        why: Vec::new(),
-        after: Vec::new(),
-        depends: Vec::new(),
-        taint: Vec::new(),
-        expires: None,
-        again: None,
-        parameters: None,
-    }
+    let (id, call) = (RequestId("0123456789ab".to_owned()), CallId("s/1.1.0".to_owned()));
+    Request { risk, ..Request::new(id, call, ToolName::new(tool), args, write().plan) }
 }
 
 fn session(instead: Option<(&str, Value)>) -> Approval {

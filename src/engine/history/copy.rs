@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Limits, Record, RecordNo, SessionId, TurnEnd, patch_dangling_tool_calls};
 use crate::message::{AssistantMessage, CallId, Message, NoteKind, PartKind, ToolReturn, UserPart};
 
-/// What a session is a copy of.
+/// The origin of a copied session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum CopyOf {
@@ -242,7 +242,7 @@ mod tests {
         let noted = [records(), vec![noted]].concat();
         let copy_of =
             |records: &[Record]| History::of(&History::of(records).conversation(from.clone()).records(&id));
-        assert_eq!(copy_of(&noted).notes().len(), 1, "what was not told yet goes along");
+        assert_eq!(copy_of(&noted).notes().len(), 1, "a note that is not sent yet goes along");
         let only_summary = [records(), vec![Record::Rewound { before: RecordNo(10) }]].concat();
         let only_summary = copy_of(&only_summary);
         assert_eq!((texts(&only_summary).len(), only_summary.archived().count()), (1, 4));

@@ -44,7 +44,7 @@ pub struct LateCall {
     /// Who decided, once it is decided.
     pub by: Option<Decider>,
     pub request: Request,
-    /// What ran instead of what was asked, if the user replaced it.
+    /// The call that ran instead of the one that was asked, if the user replaced it.
     pub ran: Option<(ToolName, Value)>,
     /// The span of the turn that it was a part of, if it was recorded.
     pub trace: Option<String>,

@@ -38,7 +38,7 @@ impl std::fmt::Display for SessionId {
     }
 }
 
-/// What a commit must survive.
+/// The failures that a commit must survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
     /// Written to the database: survives a killed process.
@@ -112,7 +112,7 @@ pub enum Record {
         call: CallId,
         judgement: Box<Judgement>,
     },
-    /// What the approval of this request allowed for the session is allowed no more.
+    /// Ends the permission for the session that the approval of this request gave.
     Revoked {
         request: RequestId,
     },

@@ -10,7 +10,7 @@ use super::*;
 use crate::message::{
     AssistantMessage, AssistantPart, PartKind, ReturnStatus, StopKind, StopReason, ToolName,
 };
-use crate::tool::{Access, CallPlan, Preview, Risk, Undo};
+use crate::tool::{Access, CallPlan, Risk};
 
 fn call(id: &str) -> ToolCall {
     ToolCall {
@@ -22,31 +22,9 @@ fn call(id: &str) -> ToolCall {
 }
 
 fn request(call: &str, id: &str) -> Request {
-    Request {
-        id: RequestId(id.to_owned()),
-        call: CallId(call.to_owned()),
-        tool: ToolName::new("write_file"),
-        args: json!({ "path": call }),
-        plan: CallPlan {
-            summary: format!("write {call}"),
-            preview: Preview::None,
-            risk: Risk::Low,
-            access: Access::Nothing,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: crate::tool::Effect::OfTool,
-            question: None,
-            needs_person: None,
-        },
-        risk: Risk::Low,
-        why: Vec::new(),
-        after: Vec::new(),
-        depends: Vec::new(),
-        taint: Vec::new(),
-        expires: None,
-        again: None,
-        parameters: None,
-    }
+    let plan = CallPlan::new(format!("write {call}"), Risk::Low, Access::Nothing);
+    let (tool, args) = (ToolName::new("write_file"), json!({ "path": call }));
+    Request::new(RequestId(id.to_owned()), CallId(call.to_owned()), tool, args, plan)
 }
 
 fn reply(text: &str, calls: &[&str]) -> Message {
@@ -373,11 +351,11 @@ fn what_is_previewed_goes_on_beside_its_turn() {
     check_calls(previewed(vec![decided("a", Approval::yes())]), &[open[0], open[1], "late a approved as r1"]);
     check_calls(previewed(vec![asked("a", "r3")]), &[open[0], open[1], "late a waiting as r3"]);
     check_calls(previewed(vec![expired("a")]), &[open[0], open[1], "late a expired as r1"]);
-    let told = "note LateOutcome { call: CallId(\"a\") }: The earlier call write_file (write a) was approved later and ran.";
+    let outcome = "note LateOutcome { call: CallId(\"a\") }: The earlier call write_file (write a) was approved later and ran.";
     let mut history = History::of(&with_calls(&["a", "b"], previewed(vec![decided("a", Approval::yes())])));
     history.apply(&started("a"));
     history.apply(&finished("a", Ok));
-    let expected = ["3 user go", "4 model ok [a b]", open[0], open[1], RUNNING, told, "out a"];
+    let expected = ["3 user go", "4 model ok [a b]", open[0], open[1], RUNNING, outcome, "out a"];
     assert_eq!(shown(&history).lines().collect::<Vec<_>>(), expected);
     history.apply(&finished("b", Ok));
     let people_see: Vec<ReturnStatus> = history
@@ -389,7 +367,7 @@ fn what_is_previewed_goes_on_beside_its_turn() {
         .flatten()
         .map(|returned| returned.status)
         .collect();
-    assert_eq!(people_see, [Ok, Ok], "the call ran, although the model was told that it was undecided");
+    assert_eq!(people_see, [Ok, Ok], "the call ran, although the model read that it was undecided");
     check_calls(
         vec![asked("b", "r2"), finished("b", Undecided), asked("a", "r1"), finished("a", Undecided)],
         &["8 returns a=Undecided b=Undecided", "late a waiting as r1", "late b waiting as r2"],
@@ -512,11 +490,11 @@ fn late_outcomes_are_told_once() {
 #[test]
 fn equal_notes_are_delivered_one_by_one() {
     let note = || Record::Noted { kind: NoteKind::CommandOutput, text: "ok".to_owned() };
-    let told = || said(Message::note(NoteKind::CommandOutput, "ok"));
+    let output = || said(Message::note(NoteKind::CommandOutput, "ok"));
     let left = |records: &[Record]| History::of(records).notes().len();
     assert_eq!(left(&[note(), note()]), 2);
-    assert_eq!(left(&[note(), note(), told()]), 1);
-    assert_eq!(left(&[note(), note(), told(), told()]), 0);
+    assert_eq!(left(&[note(), note(), output()]), 1);
+    assert_eq!(left(&[note(), note(), output(), output()]), 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! It understands just enough of the shell to see where a word may name a program. If such a word is only
 //! known at run time, it returns an error, and the hook is not trusted. Reads no files. Called by `trust`.
 //!
-//! It reads segments and not invocations: a word may be a file wherever it stands, in quotes, assignments and
+//! It reads segments and not invocations: a word may be a file wherever it is, in quotes, assignments and
 //! comments too, and of an invocation a word with `$CO_WORKSPACE`, which is known here, is unknown.
 
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ struct ExpandedWord {
     has_glob: bool,
 }
 
-/// What a word is to the shell, or to the program that it is given to.
+/// The meaning of a word to the shell, or to the program that it is given to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordUse {
     Program,

@@ -92,7 +92,7 @@ async fn spoken(
         _ = &mut talking => exit.await,
     };
     drop(group);
-    status.unwrap_or_else(|_| Err(io::Error::other("nobody can say how it ended")))
+    status.unwrap_or_else(|_| Err(io::Error::other("its end is not known")))
 }
 
 /// Reads to the end. Surplus output is read and dropped, so that the program is never blocked.

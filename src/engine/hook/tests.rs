@@ -143,7 +143,7 @@ fn what_a_run_says() {
             "",
             "it printed no decision: `rewrite` needs an object as `input`",
         ),
-        (PreToolUse, 0, r#"{"note":"nobody hears it"}"#, "", "pass"),
+        (PreToolUse, 0, r#"{"note":"it is lost"}"#, "", "pass"),
         (PreToolUse, 0, "ok", "", "it printed no decision: expected value at line 1 column 1"),
         (
             PreToolUse,

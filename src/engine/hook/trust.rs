@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::command_files::{named, named_by_args};
 use super::file::{HookCommand, HookDef, HookScope};
-use crate::stdx::fs::{create_private_dir, write_private};
+use crate::stdx::fs::{create_private_dir, if_exists, write_private};
 
 pub use super::command_files::PathRoots;
 
@@ -214,11 +214,8 @@ impl TrustedContents {
     /// Reads the list; empty if there is none. On failure returns a message for the user.
     pub fn read(path: &Path) -> Result<Self, String> {
         let failed = |why: String| format!("{} cannot be read: {why}; move it away", path.display());
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(failed(error.to_string())),
-        };
+        let file = if_exists(File::open(path)).map_err(|error| failed(error.to_string()))?;
+        let Some(file) = file else { return Ok(Self::default()) };
         let mut text = String::new();
         file.take(LARGEST_LIST).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
         serde_json::from_str(&text).map_err(|error| failed(error.to_string()))

@@ -48,7 +48,7 @@ pub struct DecayResult {
     pub kept: usize,
 }
 
-/// What is to be changed; `None` leaves it.
+/// The fields to be changed; `None` leaves one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MemoryChange {
     pub text: Option<String>,

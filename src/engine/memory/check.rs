@@ -1,4 +1,4 @@
-//! What may be kept: the length of a text, the form of tags, and no keys. Pure.
+//! Checks of a new memory: the length of a text, the form of tags, and no keys. Pure.
 
 use std::collections::BTreeSet;
 

@@ -15,7 +15,7 @@ const TAGS: [&str; 2] = [CONSOLIDATED, "_auto_decay"];
 /// The greatest size of such a memory, in bytes: below that of any file.
 const MOST: usize = LARGEST / 2;
 
-/// What is said around a memory that is recalled, in bytes.
+/// The text around a memory that is recalled, in bytes.
 const AROUND: usize = 200;
 
 /// Returns the greatest size of a memory that replaces others, in bytes: it must still be recalled within so many estimated
@@ -32,7 +32,7 @@ fn quoted(text: &str) -> usize {
     text.len() + 3 * text.lines().count()
 }
 
-/// What would go, and what would be written before.
+/// The memories that would go, and the one that would be written before.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DecayPlan {
     /// The memories that go, the oldest first.

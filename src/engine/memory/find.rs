@@ -35,10 +35,10 @@ pub struct MemoryListing {
     pub problems: Vec<String>,
 }
 
-/// What the user may want to do about memories.
+/// The user's wishes about memories.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Review {
-    /// What would go because there are too many, with the memories.
+    /// The memories that would go because there are too many.
     pub decay: Vec<(MemoryScope, DecayPlan)>,
     pub going: Vec<StoredMemory>,
     pub expired: Vec<StoredMemory>,

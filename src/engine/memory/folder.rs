@@ -15,7 +15,7 @@ use super::MemoryError;
 use super::entry::{EntryError, LARGEST, LARGEST_NUMBER, Memory, file_name, number_of};
 use crate::config::PROJECT_MEMORIES;
 use crate::stdx::beneath::BaseFolder;
-use crate::stdx::fs::{create_private_dir, fingerprint};
+use crate::stdx::fs::{create_private_dir, fingerprint, if_exists};
 use crate::stdx::names::names;
 
 /// The folder of memories below a folder of knowledge.
@@ -102,11 +102,7 @@ impl Folder {
             true => Ok(base),
             false => base.inside(&self.inner),
         });
-        match opened {
-            Ok(folder) => Ok(Some(folder)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound) => Ok(None),
-            Err(error) => Err(error),
-        }
+        if_exists(opened)
     }
 
     /// Opens it to change it, and creates it before. Errs with what to do.
@@ -242,9 +238,9 @@ fn read_in(folder: &BaseFolder, name: &str) -> io::Result<Option<FoundFile>> {
     let mut bytes = Vec::new();
     let read =
         folder.file(Path::new(name)).and_then(|file| file.take(LARGEST as u64 + 1).read_to_end(&mut bytes));
-    match read {
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+    match if_exists(read) {
+        Ok(Some(_)) => {}
+        Ok(None) => return Ok(None),
         Err(error) => return Ok(found(String::new(), Err(EntryProblem::Io(error.to_string())))),
     }
     let modified = Timestamp::from_second(stat.st_mtime).unwrap_or(Timestamp::UNIX_EPOCH);

@@ -141,7 +141,7 @@ impl StoredMemory {
     }
 }
 
-/// What decides whether a project's memories count. Its methods are blocking.
+/// Decides whether a project's memories count. Its methods are blocking.
 pub trait ProjectTrust: Send + Sync {
     /// Whether a project is trusted with its contents of now.
     fn is_trusted(&self, project: &Path) -> bool;

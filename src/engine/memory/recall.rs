@@ -32,7 +32,7 @@ pub fn words(text: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// What a memory is ranked by.
+/// The keys that a memory is ranked by.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Candidate {
     /// The words of the query that it has, by their numbers.

@@ -1,4 +1,4 @@
-//! What a person wants done with memories, from `/memory` and `co memory`, carried out and put in words.
+//! Requests of a person about memories, from `/memory` and `co memory`, carried out and put in words.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const LISTED: usize = 500;
 /// Memories that a search shows.
 const FOUND: usize = 20;
 
-/// What a person wants done.
+/// A person's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryRequest {
     List,
@@ -34,7 +34,7 @@ pub enum MemoryRequest {
     },
     Forget(MemoryId),
     Review,
-    /// What the review proposes.
+    /// The proposals of the review.
     Decay,
 }
 
@@ -117,7 +117,7 @@ impl Memories {
     }
 }
 
-/// What carries out a decay that was proposed.
+/// Carries out a decay that was proposed.
 fn yes(command: &str) -> String {
     format!("`{command} review {}`", if command.starts_with('/') { "yes" } else { "--yes" })
 }

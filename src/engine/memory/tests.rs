@@ -29,11 +29,11 @@ impl StoredMemory {
     }
 }
 
-/// Trusts a project or not, and notes what is told of its files.
+/// Trusts a project or not, and records what it learns of its files.
 #[derive(Default)]
 struct Projects {
     is_trusted: bool,
-    told: Mutex<Vec<(String, bool)>>,
+    noted: Mutex<Vec<(String, bool)>>,
 }
 
 impl ProjectTrust for Projects {
@@ -42,7 +42,7 @@ impl ProjectTrust for Projects {
     }
 
     fn written(&self, _: &Path, file: &str, text: Option<&str>) -> std::io::Result<()> {
-        self.told.lock().push((file.to_owned(), text.is_some()));
+        self.noted.lock().push((file.to_owned(), text.is_some()));
         Ok(())
     }
 }
@@ -206,8 +206,8 @@ fn broken_files_are_told_of_and_left_as_they_are() {
     for (name, problem) in
         files.iter().map(|(name, _, problem)| (*name, *problem)).chain([("014-link.md", "is a link")])
     {
-        let told = listing.problems.iter().find(|told| told.contains(name)).unwrap();
-        assert!(told.contains(problem), "{told}");
+        let noted = listing.problems.iter().find(|noted| noted.contains(name)).unwrap();
+        assert!(noted.contains(problem), "{noted}");
     }
     assert_eq!(bench.search("zebra"), "");
     for (name, bytes, _) in files {
@@ -273,7 +273,7 @@ fn a_project_gets_no_more_memories_than_can_be_trusted() {
     (0..10).for_each(|number| file(991 + number, &"y".repeat(430_000)));
     let refused = save("One more").unwrap_err().to_string();
     assert!(refused.starts_with("the memories of a project have at most 4 MB in all"), "{refused}");
-    assert!(bench.projects.told.lock().is_empty() && before >= files(), "nothing was written");
+    assert!(bench.projects.noted.lock().is_empty() && before >= files(), "nothing was written");
     fs::remove_file(folder.join("1000-x.md")).unwrap();
     save("One more").unwrap();
 }
@@ -326,12 +326,12 @@ fn a_project_counts_only_if_it_is_trusted_and_its_trust_follows_what_co_writes()
     // The seed's `/forget 4`.
     let old = bench.find("4").unwrap();
     bench.memories.forget(&bench.project(), &old).unwrap();
-    let told = bench.projects.told.lock().clone();
+    let noted = bench.projects.noted.lock().clone();
     let expected = [
         (".co/knowledge/memories/005-built-with-make.md", true),
         (".co-cli/knowledge/memories/004-zebra.md", false),
     ];
-    assert_eq!(told, expected.map(|(file, is_there)| (file.to_owned(), is_there)));
+    assert_eq!(noted, expected.map(|(file, is_there)| (file.to_owned(), is_there)));
 }
 
 #[test]

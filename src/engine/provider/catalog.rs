@@ -1,4 +1,4 @@
-//! What the program knows without a request: services by name, models with their windows and prices.
+//! The knowledge that needs no request: services by name, models with their windows and prices.
 //!
 //! Holds tables, the search for a model server on this machine, and the reading of services' own model lists.
 //! It reads no environment and chooses nothing: `app` chooses, from these rows.

@@ -53,12 +53,13 @@ pub fn classify_reply(status: u16, headers: &RetryHeaders, body: &[u8]) -> Provi
     let text = String::from_utf8_lossy(body);
     let parsed = serde_json::from_str::<Value>(text.trim()).ok();
     let error = parsed.as_ref().map(ErrorBody::read).unwrap_or_default();
-    let mut error = error.into_error(Some(status), &text);
-    error.status = Some(status);
-    error.retry_after = headers.retry_after.or(error.retry_after);
-    error.should_retry = headers.should_retry;
-    error.request_id = headers.request_id.clone().or(error.request_id);
-    error
+    let error = error.into_error(Some(status), &text);
+    ProviderError {
+        retry_after: headers.retry_after.or(error.retry_after),
+        should_retry: headers.should_retry,
+        request_id: headers.request_id.clone().or(error.request_id),
+        ..error
+    }
 }
 
 /// Classifies an error object within a successful reply.
@@ -132,12 +133,13 @@ impl ErrorBody {
         let mute =
             facts.status == Some(400) && self.kind.is_none() && code.is_none() && raw.trim().is_empty();
         let class = if mute && status.is_some() { ErrorClass::ContextOverflow } else { class_of(&facts) };
-        let mut error = ProviderError::new(self.named.unwrap_or(class), beginning(&message, LONGEST_MESSAGE));
-        error.status = status.or(self.status);
-        error.code = code.or(self.kind);
-        error.request_id = self.request_id;
-        error.retry_after = self.wait;
-        error
+        ProviderError {
+            status: status.or(self.status),
+            code: code.or(self.kind),
+            request_id: self.request_id,
+            retry_after: self.wait,
+            ..ProviderError::new(self.named.unwrap_or(class), beginning(&message, LONGEST_MESSAGE))
+        }
     }
 }
 

@@ -28,7 +28,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How much of a server's text an error quotes, in characters.
 const QUOTED: usize = 120;
 
-/// What a bare JSON body means on a wire.
+/// The meaning of a bare JSON body on a wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonBody {
     /// One whole reply in place of a stream.
@@ -324,11 +324,9 @@ fn foreign(body: &[u8]) -> ProviderError {
 /// Returns the error for an HTML page in place of a reply. It is not retried: a retry would get the same
 /// page.
 pub fn web_page() -> ProviderError {
-    let mut error = malformed(
-        "a web page answered instead of the API: it may be a network login page, or the base URL is wrong",
-    );
-    error.should_retry = Some(false);
-    error
+    let message =
+        "a web page answered instead of the API: it may be a network login page, or the base URL is wrong";
+    ProviderError { should_retry: Some(false), ..malformed(message) }
 }
 
 /// Whether a value is an error object rather than a reply.

@@ -3,10 +3,11 @@
 //! A [`ProviderError`] is a value: it ends an attempt, is stored with its turn, and is shown. No other code
 //! decides whether a request is repeated.
 
-use crate::stdx::moment::wait;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::stdx::moment::wait;
 
 /// The longest wait that a server may ask for; a longer one ends the turn with advice.
 pub const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(300);
@@ -212,7 +213,7 @@ impl ProviderError {
     }
 }
 
-/// What is known about a class of failures.
+/// The properties of a class of failures.
 struct ClassFacts {
     /// The failure in a few words.
     words: &'static str,

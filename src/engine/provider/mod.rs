@@ -28,6 +28,9 @@ pub mod catalog;
 
 pub mod offline;
 
+#[cfg(test)]
+mod codec_kit;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,12 +90,12 @@ pub struct ModelRequest {
     pub top_p: Option<f32>,
     /// The same for all requests of a session, so that services that route by it reuse their cache.
     pub cache_key: Option<String>,
-    /// What the program knows about the model.
+    /// The program's knowledge of the model.
     pub profile: Profile,
     pub purpose: RequestKind,
 }
 
-/// What a request to a model is for.
+/// The purpose of a request to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {

@@ -1,4 +1,4 @@
-//! What the program knows about a model: its window, its prices, how thinking is requested.
+//! The program's knowledge of a model: its window, its prices, how thinking is requested.
 //!
 //! Plain data. An unknown value is `None` and stays `None`: no window and no price is ever invented.
 //! `catalog` holds the rows, settings override them, codecs read how to build a request, the turn reads the
@@ -155,8 +155,8 @@ mod tests {
         for (usage, expected) in cases {
             assert_eq!(price.cost(&usage).to_string(), expected, "{usage:?}");
         }
-        let told = Usage { cost: Some(Usd(7)), ..usage(1, 0, 0, 0, 0) };
-        assert_eq!(Price::of_request(Some(&price), &told), Some(Usd(7)));
+        let priced = Usage { cost: Some(Usd(7)), ..usage(1, 0, 0, 0, 0) };
+        assert_eq!(Price::of_request(Some(&price), &priced), Some(Usd(7)));
         assert_eq!(Price::of_request(Some(&price), &Usage::default()), None);
         assert_eq!(Price::of_request(None, &usage(1, 0, 0, 1, 0)), None);
     }

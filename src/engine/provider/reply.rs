@@ -13,7 +13,7 @@ use crate::message::{Opaque, StopReason, Usage};
 /// bytes.
 pub const MOST_HELD: usize = 16 * 1024 * 1024;
 
-/// What the text of an open part is.
+/// The kind of text in an open part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextKind {
     Answer,

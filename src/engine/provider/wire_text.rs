@@ -15,7 +15,7 @@ use super::{ErrorClass, ModelRequest, ProviderError, ToolList, ToolSchema};
 use crate::config::ThinkingLevel;
 use crate::message::{
     AssistantMessage, CallId, NoteKind, Opaque, ReturnPart, ReturnStatus, StopKind, ToolCall, ToolReturn,
-    Trust,
+    Trust, UserPart,
 };
 
 /// The longest id that all wires accept (OpenAI refuses longer ones), in bytes.
@@ -103,28 +103,33 @@ impl Body {
     }
 }
 
-/// A tool in the form that most wires share.
-#[derive(Serialize)]
-pub struct FunctionTool<'a> {
-    r#type: &'static str,
-    function: FunctionSchema<'a>,
-}
-
-#[derive(Serialize)]
-struct FunctionSchema<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: &'a Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
+/// Returns a tool in the form that most wires share; `strict` is sent if it has a value.
+pub fn function_tool(
+    ToolSchema { name, description, parameters }: &ToolSchema,
     strict: Option<bool>,
+) -> Value {
+    let mut function = json!({ "name": name, "description": description, "parameters": parameters });
+    set_some(&mut function, "strict", strict);
+    json!({ "type": "function", "function": function })
 }
 
-impl<'a> FunctionTool<'a> {
-    /// `strict` is said if it has a value.
-    pub fn of(tool: &'a ToolSchema, strict: Option<bool>) -> Self {
-        let ToolSchema { name, description, parameters, .. } = tool;
-        Self { r#type: "function", function: FunctionSchema { name, description, parameters, strict } }
+/// Adds a field that has a value to an object.
+pub fn set_some(object: &mut Value, key: &str, value: Option<impl Serialize>) {
+    if let Some(value) = value {
+        object[key] = json!(value);
     }
+}
+
+/// Returns a part of a user message: text as a part of type `text_type`, an image as `image` builds it from its media type
+/// and its data. `None` for blank text.
+pub fn user_part(part: &UserPart, text_type: &str, image: fn(&str, &str) -> Value) -> Option<Value> {
+    let text = match part {
+        UserPart::Text { text } if text.trim().is_empty() => return None,
+        UserPart::Text { text } => clean(text),
+        UserPart::Note { kind, text } => note(kind, text).into(),
+        UserPart::Image { media_type, data } => return Some(image(media_type, data)),
+    };
+    Some(json!({ "type": text_type, "text": text }))
 }
 
 /// Formats a note for the model, clearly marked as written by the program and not by the user.

@@ -12,7 +12,7 @@ use super::subprocess::{Launch, Subprocess};
 use super::{Backend, Isolation, Sandbox};
 use crate::config::SandboxChoice;
 
-/// What the backend is chosen by.
+/// The facts that the backend is chosen by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxOptions {
     pub wanted: SandboxChoice,
@@ -108,8 +108,8 @@ mod linux {
     /// The time for a self-test.
     const TRIAL: Duration = Duration::from_secs(5);
 
-    /// What a self-test tries. `OUTSIDE` names a file outside of the policy; a private folder may have the same name, so
-    /// that only that file tells whether it was written.
+    /// The attempts of a self-test. `OUTSIDE` names a file outside of the policy; a private folder may have the same
+    /// name, so that only that file tells whether it was written.
     const SCRIPT: &str = "\
         cat \"$OUTSIDE\" 2>/dev/null && echo READ; \
         (echo x >\"$OUTSIDE.new\") 2>/dev/null; \
@@ -161,7 +161,7 @@ mod linux {
         Ok(subprocess)
     }
 
-    /// What Landlock holds: it grants, and can take nothing out of a writable folder.
+    /// The hold of Landlock: it grants, and can take nothing out of a writable folder.
     const LANDLOCK: Isolation = Isolation {
         backend: Backend::Landlock,
         protected: Hold::NotHeld,
@@ -226,9 +226,7 @@ mod linux {
             ],
             timeout: TRIAL,
             confinement: Confinement::Workspace,
-            input: None,
-            errors: None,
-            unlimited: Arc::default(),
+            ..Command::default()
         };
         let (program, _points) = sandbox.program(&command).map_err(|error| error.to_string())?;
         let (output, ended) = run_to_end(&program, TRIAL).map_err(|error| error.to_string())?;

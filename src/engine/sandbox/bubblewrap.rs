@@ -1,7 +1,7 @@
 //! The command line of bubblewrap for a policy: which files are mounted where, in namespaces of their own.
 //!
-//! What is not mounted does not exist there. Protected paths are mounted read-only over the writable workspace, and so is
-//! each folder above them inside it, because a mount point can be neither renamed nor removed. Blocking: it looks at
+//! A path that is not mounted does not exist there. Protected paths are mounted read-only over the writable workspace,
+//! and so is each folder above them inside it, because a mount point can be neither renamed nor removed. Blocking: it looks at
 //! what exists.
 
 use std::ffi::OsString;

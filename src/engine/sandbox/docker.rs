@@ -276,7 +276,7 @@ impl Docker {
     }
 }
 
-/// What is said of a daemon that takes a request and does not answer it.
+/// The sentence about a daemon that takes a request and does not answer it.
 const SILENT: &str = "the Docker daemon does not answer; restart it";
 
 /// Variables that say something about the user's machine; a container has its own.

@@ -50,7 +50,7 @@ pub trait Sandbox: Send + Sync {
 }
 
 /// One command line for `sh -c`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Command {
     pub script: String,
     /// Absolute.
@@ -67,7 +67,7 @@ pub struct Command {
     pub unlimited: Arc<AtomicBool>,
 }
 
-/// What commands print where a sandbox holds them.
+/// Texts that commands print where a sandbox holds them.
 const SIGNS: [&str; 6] = [
     "Permission denied",
     "Operation not permitted",
@@ -97,10 +97,11 @@ pub fn looks_held(output: &str, workspace: &Path) -> bool {
             .any(|line| line.split(is_word_end).any(is_outside))
 }
 
-/// What a command may do; a backend without isolation ignores it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The permissions of a command; a backend without isolation ignores them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub enum Confinement {
     /// Reads the workspace; writes only temporary files.
+    #[default]
     ReadOnly,
     /// Also writes in the workspace, except to protected paths.
     Workspace,
@@ -130,7 +131,7 @@ pub struct Survivor {
     pub command: String,
 }
 
-/// What happened to the survivors.
+/// The fate of the survivors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SurvivorOutcome {
     /// The command ended by itself; they continue to run.
@@ -175,7 +176,7 @@ pub enum Hold {
     Held,
 }
 
-/// What isolates commands.
+/// The kinds of isolation for commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Backend {
     /// A plain child process: limited only by the user's file permissions.

@@ -1,4 +1,4 @@
-//! What is mounted over protected paths, so that a command with a writable workspace can neither write nor replace them.
+//! Mounts over protected paths, so that a command with a writable workspace can neither write nor replace them.
 //!
 //! Each protected path is mounted read-only, and each folder above it inside a writable one is mounted on itself, because a
 //! mount point can be neither renamed nor removed. Shared by the backends with namespaces of their own. Blocking.
@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::policy::SandboxPolicy;
 use crate::stdx::fs::{create_private_dir, fingerprint};
 
-/// What keeps protected paths from being written or replaced.
+/// Keeps protected paths from being written or replaced.
 #[derive(Debug)]
 pub struct ProtectiveMounts {
     /// The folders between a writable one and a protected path: mounted, so that they stay where they are.
@@ -72,7 +72,7 @@ fn is_wanted(path: &Path) -> bool {
 /// come off in the other command's sandbox.
 #[derive(Debug)]
 pub struct MountPoints {
-    /// What was made in each folder, with the folder's lock.
+    /// The entries made in each folder, with the folder's lock.
     folders: Vec<(fs::File, Vec<PathBuf>)>,
 }
 

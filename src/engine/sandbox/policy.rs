@@ -1,4 +1,4 @@
-//! What a sandboxed command may read and write, as data.
+//! The paths that a sandboxed command may read and write, as data.
 //!
 //! Reading is allowed by a list: the system, the tools on `PATH`, caches that builds need, the workspace, and what the
 //! user added. Everything else is unreadable, so that places of credentials need no list of their own; only what lies
@@ -92,20 +92,20 @@ const LARGEST_FILE: u64 = 8 * 1024 * 1024 * 1024;
 /// The maximum number of processes and threads of a command.
 const MOST_PROCESSES: usize = 1_024;
 
-/// What the policy of every command is made from; known once the program started.
+/// The facts that the policy of every command is made from; known once the program started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SandboxPaths {
     /// The user's home folder. Absolute.
     pub home: Option<PathBuf>,
     /// The folders of `PATH`.
     pub path: Vec<PathBuf>,
-    /// What the user added to the readable roots. Absolute.
+    /// The user's additions to the readable roots. Absolute.
     pub reads: Vec<PathBuf>,
     /// Folders of `co` itself: settings, rules, hooks, keys, data. Absolute.
     pub own: Vec<PathBuf>,
 }
 
-/// What containers are made with.
+/// Settings that containers are made with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DockerOptions {
     pub image: String,
@@ -117,7 +117,7 @@ pub struct DockerOptions {
     pub client_env: Vec<(String, String)>,
 }
 
-/// What one command may do.
+/// The permissions of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxPolicy {
     pub confinement: Confinement,

@@ -96,7 +96,7 @@ pub struct StageSetup {
     made: OnceLock<StageFolders>,
 }
 
-/// What the first command needs: made then, because most starts of the program run none.
+/// The state that the first command needs: made then, because most starts of the program run none.
 #[derive(Debug)]
 struct StageFolders {
     paths: SandboxPaths,
@@ -211,7 +211,7 @@ pub fn wait_removed(patience: Duration) -> bool {
     RESOURCES.wait(patience)
 }
 
-/// What is kept until a command ended.
+/// Kept until a command ended.
 #[derive(Debug, Default)]
 pub struct CommandResources {
     #[cfg(target_os = "linux")]

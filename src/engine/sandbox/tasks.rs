@@ -99,7 +99,7 @@ impl Task {
     }
 }
 
-/// What was started, to become a task.
+/// A started command, to become a task.
 pub struct StartedCommand {
     pub command: String,
     pub mark: String,
@@ -323,7 +323,7 @@ impl TaskEntry {
     }
 }
 
-/// What is said where a session has the most tasks.
+/// The refusal where a session has the most tasks.
 pub const FULL: &str = "16 tasks run already; end one first";
 
 const _: () = assert!(MOST == 16, "the text names the number");
@@ -443,8 +443,7 @@ mod tests {
             timeout: UNLIMITED,
             confinement: Confinement::Workspace,
             input: Some(Arc::new(reader)),
-            errors: None,
-            unlimited: Arc::default(),
+            ..Command::default()
         };
         let unlimited = Arc::clone(&command.unlimited);
         let events = Subprocess::plain().spawn(command, cancel.clone());

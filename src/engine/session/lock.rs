@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::history::SessionId;
-use crate::stdx::fs::{create_private_dir, open_private, overwrite};
+use crate::stdx::fs::{create_private_dir, if_exists, open_private, overwrite};
 
 /// The process that owns a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,14 +72,8 @@ impl Drop for SessionLock {
 }
 
 fn is_still(path: &Path, file: &File) -> io::Result<bool> {
-    match fs::metadata(path) {
-        Ok(there) => {
-            let ours = file.metadata()?;
-            Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino()))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let (there, ours) = (if_exists(fs::metadata(path))?, file.metadata()?);
+    Ok(there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
 }
 
 fn write_owner(file: &mut File, now: Timestamp) -> io::Result<()> {

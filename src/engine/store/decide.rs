@@ -290,7 +290,7 @@ mod tests {
         let faster = || DecideOutcome::AlreadyDecided { approval: Approval::yes(), by: Decider::Cli };
         let expired = || DecideOutcome::NotOpen { state: RequestState::Expired };
         let won = || DecideOutcome::Recorded;
-        for (outcomes, told) in [
+        for (outcomes, sentence) in [
             (vec![], ""),
             (vec![won(), won()], ""),
             (vec![faster()], "This request was already approved by you (co approvals); nothing was changed."),
@@ -308,7 +308,7 @@ mod tests {
                 "2 of 2 were not recorded: 1 already decided elsewhere, 1 can no longer be decided.",
             ),
         ] {
-            assert_eq!(DecideOutcome::losses(&outcomes), told);
+            assert_eq!(DecideOutcome::losses(&outcomes), sentence);
         }
     }
 }

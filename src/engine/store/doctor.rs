@@ -17,7 +17,7 @@ use super::audit::TRIGGERS;
 use super::health::{self, DatabaseCopy, copies};
 use super::{StoreError, records, schema, search};
 use crate::history::SessionId;
-use crate::stdx::fs::{create_private_dir, network_file_system, open_private};
+use crate::stdx::fs::{create_private_dir, if_exists, network_file_system, open_private};
 
 /// A record that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,7 +50,7 @@ impl Diagnosis {
     }
 }
 
-/// What was salvaged from a damaged database.
+/// The rows salvaged from a damaged database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SalvageReport {
     /// Number of rows by table.
@@ -86,17 +86,15 @@ pub fn diagnose(data: &Path) -> Result<Diagnosis, StoreError> {
         copies: copies(data),
         ..Diagnosis::default()
     };
-    found.bytes = match fs::metadata(&found.database) {
-        Ok(file) => file.len() + fs::metadata(schema::wal_path(data)).map_or(0, |log| log.len()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            // Before the first session there is no database; that is no fault.
-            if !found.copies.is_empty() {
-                found.faults.push("there is no database".to_owned());
-            }
-            return Ok(found);
+    let file = if_exists(fs::metadata(&found.database)).map_err(|error| StoreError::file(data, &error))?;
+    let Some(file) = file else {
+        // Before the first session there is no database; that is no fault.
+        if !found.copies.is_empty() {
+            found.faults.push("there is no database".to_owned());
         }
-        Err(error) => return Err(StoreError::file(data, &error)),
+        return Ok(found);
     };
+    found.bytes = file.len() + fs::metadata(schema::wal_path(data)).map_or(0, |log| log.len());
     found.faults = match look(&mut found) {
         Ok(faults) => faults,
         Err(StoreError::Corrupt { detail, .. }) => vec![detail],
@@ -236,10 +234,7 @@ fn put_in_place(data: &Path, fresh: &Path, now: Timestamp) -> Result<PathBuf, St
     for name in
         ["co.db-wal", "co.db-shm", "co.db-journal", "co.db-closed", "audit.head", "audit.pruned", "co.db"]
     {
-        match fs::rename(data.join(name), old_folder.join(name)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
-            Ok(()) | Err(_) => {}
-        }
+        if_exists(fs::rename(data.join(name), old_folder.join(name))).map_err(io)?;
     }
     fs::rename(fresh, schema::database(data)).map_err(io)?;
     Ok(old_folder)

@@ -29,7 +29,7 @@ pub(super) struct Row {
     pub kind: String,
     pub json: String,
     pub implied: Option<Change>,
-    /// What of it can be searched.
+    /// The part of it that can be searched.
     pub text: Option<String>,
 }
 
@@ -104,7 +104,7 @@ pub(super) struct DecisionRow {
     pub by: String,
 }
 
-/// What a call's return does to its open request.
+/// The effect of a call's return on its open request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReturnEffect {
     /// Interrupted: withdrawn, unless the user chose later.

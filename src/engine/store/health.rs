@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::statements::Statements as _;
 use super::{Store, StoreError, schema};
-use crate::stdx::fs::{create_private_dir, open_private, overwrite};
+use crate::stdx::fs::{create_private_dir, if_exists, open_private, overwrite};
 
 /// Number of copies kept; the oldest is removed first.
 const COPIES: usize = 3;
@@ -45,10 +45,7 @@ impl Presence {
             Err(fs::TryLockError::Error(error)) => return Err(error),
         };
         lock.lock_shared()?;
-        match fs::remove_file(mark(data)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        if_exists(fs::remove_file(mark(data)))?;
         Ok((Self { data: data.to_owned(), lock, is_sound: false }, is_unchecked))
     }
 }

@@ -127,7 +127,7 @@ pub struct StoredRequest {
     pub seq: u64,
 }
 
-/// What was decided on a call, and when.
+/// The decision on a call, and its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastDecision {
     pub call: CallId,

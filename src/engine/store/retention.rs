@@ -18,7 +18,7 @@ pub struct Retention {
     pub max_bytes: Option<u64>,
 }
 
-/// What is deleted with a session that waits for its user.
+/// Deleted with a session that waits for its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestRetention {
     /// Its requests go with it.

@@ -1,6 +1,6 @@
 //! Full-text search over the records of all sessions.
 //!
-//! What was said by the user and the model, what calls were given and the beginning of what they returned is indexed. The
+//! The words of the user and the model, the arguments of calls and the beginning of their results are indexed. The
 //! index is half of what a small commit writes, so [`Writer`] keeps the texts of a running turn until the turn ends or asks
 //! the user, or until this process searches. The first search of a process adds what killed processes did not add. The
 //! index holds words only; the text around a hit is read from the record.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
-/// What is done with a statement. It stays prepared for the next time.
+/// The ways to execute a statement. It stays prepared for the next time.
 pub trait Statements {
     fn connection(&self) -> &Connection;
 

@@ -76,7 +76,7 @@ pub(super) struct Write<'a> {
     pub news: Cell<bool>,
     /// Whether a turn starts: others are notified, and its end or its first approval request indexes what it began with.
     pub starts_turn: Cell<bool>,
-    /// What this transaction adds to the index of the search, now or later.
+    /// This transaction's additions to the index of the search, now or later.
     pub texts: RefCell<Vec<IndexedText>>,
     /// The last row that this transaction added to the audit.
     pub audited: RefCell<Option<AuditHead>>,

@@ -75,7 +75,7 @@ struct Queue {
     patience: Duration,
 }
 
-/// What waits for the thread of a place.
+/// Waits for the thread of a place.
 #[derive(Default)]
 struct WaitingJobs {
     jobs: Mutex<Jobs>,

@@ -1,6 +1,6 @@
 //! The content of spans: messages, arguments and results, as JSON by the GenAI conventions, cut to a size.
 //!
-//! What a request holds is written from its newest message back, so that the cost does not grow with the conversation.
+//! A request is written from its newest message back, so that the cost does not grow with the conversation.
 
 use std::borrow::Cow;
 

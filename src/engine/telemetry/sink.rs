@@ -2,7 +2,7 @@
 
 use opentelemetry_sdk::trace::SpanData;
 
-/// What could not be written, with the reason.
+/// A failed write, with the reason.
 pub(super) enum Loss {
     Spans(String),
     /// Something that is made of spans; the reason is a whole sentence.

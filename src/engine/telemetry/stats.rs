@@ -1,4 +1,4 @@
-//! What was used, how long it took and how requests were answered: by day, by model, by tool. Computed in one pass.
+//! Use, durations and answers to requests: by day, by model, by tool. Computed in one pass.
 
 use std::collections::BTreeMap;
 

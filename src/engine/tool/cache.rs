@@ -38,7 +38,7 @@ struct CacheState {
     tasks_run: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
-/// What a result answers.
+/// The question that a result answers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     tool: ToolName,
@@ -213,20 +213,10 @@ mod tests {
 
     use super::*;
     use crate::message::{Source, Trust};
-    use crate::tool::{Origin, Risk};
 
     fn spec(name: &str, category: Category, seconds: Option<u64>) -> ToolSpec {
-        ToolSpec {
-            name: ToolName::new(name),
-            description: String::new(),
-            parameters: json!({}),
-            category,
-            risk: Risk::Low,
-            side_effect: SideEffect::None { cache_for: seconds.map(Duration::from_secs) },
-            origin: Origin::Builtin,
-            output_limit: 100,
-            timeout: Duration::from_secs(9),
-        }
+        let cache_for = seconds.map(Duration::from_secs);
+        ToolSpec::sample(name, category, SideEffect::None { cache_for })
     }
 
     fn places() -> (PathBuf, PathBuf) {

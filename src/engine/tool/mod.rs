@@ -48,7 +48,7 @@ pub enum TextKind {
     File,
     /// A text that is replaced in that file.
     Old,
-    /// What replaces it.
+    /// The arguments that replace it.
     New,
     Command,
     Patch,
@@ -97,6 +97,24 @@ pub struct ToolSpec {
     pub timeout: Duration,
 }
 
+#[cfg(test)]
+impl ToolSpec {
+    /// A tool of the program for tests: LOW, without parameters.
+    pub fn sample(name: &str, category: Category, side_effect: SideEffect) -> Self {
+        Self {
+            name: ToolName::new(name),
+            description: String::new(),
+            parameters: serde_json::json!({}),
+            category,
+            risk: Risk::Low,
+            side_effect,
+            origin: Origin::Builtin,
+            output_limit: 1000,
+            timeout: Duration::from_secs(9),
+        }
+    }
+}
+
 /// Where a tool comes from; rules can name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -114,9 +132,9 @@ pub enum Category {
     Shell,
     /// Commands that run in the background.
     Tasks,
-    /// What is asked of the user, or kept for the user to see.
+    /// Questions to the user, and texts kept for the user to see.
     User,
-    /// What is kept beyond a session.
+    /// Knowledge kept beyond a session.
     Memory,
     /// Tools of other programs.
     Server,
@@ -186,7 +204,7 @@ impl SideEffect {
     }
 }
 
-/// What one call would do, as determined by planning. Stored with the request that results from it.
+/// The effects of one call, as determined by planning. Stored with the request that results from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallPlan {
     /// One imperative line: "write 14 lines to notes/today.md".
@@ -254,7 +272,7 @@ impl Preview {
     }
 }
 
-/// What a call accesses; the scheduler orders calls by it. Paths are absolute and normalised.
+/// The things that a call accesses; the scheduler orders calls by them. Paths are absolute and normalised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Access {
@@ -262,7 +280,7 @@ pub enum Access {
         reads: Vec<PathBuf>,
         writes: Vec<PathBuf>,
     },
-    /// What a tool server does, by its name: calls of one run in order, unless they only read.
+    /// The state of a tool server, by its name: calls of one run in order, unless they only read.
     External {
         server: String,
         /// Whether it is a program that no sandbox holds.
@@ -440,7 +458,7 @@ pub struct ToolContext {
     /// As in [`PlanContext`].
     pub own: Arc<[PathBuf]>,
     pub seen: Arc<SeenVersions>,
-    /// What the tool kept in this session last ([`ToolOutput::state`]).
+    /// The state that the tool kept in this session last ([`ToolOutput::state`]).
     pub state: Option<Value>,
     /// The tools of now that no rule hides.
     pub tools: Toolset,
@@ -466,8 +484,8 @@ pub struct ToolOutput {
     pub trust: Trust,
     /// Resources that the model has now seen, or that this call has just written.
     pub seen: Vec<(Resource, Version)>,
-    /// What the tool keeps in this session from now on, stored with the return. Calls of one reply that run at the same
-    /// time begin with the same state; the last to end wins.
+    /// The state that the tool keeps in this session from now on, stored with the return. Calls of one reply that run at
+    /// the same time begin with the same state; the last to end wins.
     pub state: Option<Value>,
 }
 
@@ -475,20 +493,20 @@ pub struct ToolOutput {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// The arguments are wrong; the hint says how to repair them.
-    #[error("{hint}")]
-    Misuse { hint: String },
+    #[error("{0}")]
+    Misuse(String),
     /// The call may succeed if repeated.
-    #[error("{message}")]
-    Transient { message: String },
+    #[error("{0}")]
+    Transient(String),
     /// The call began, and whether it took effect is unknown.
-    #[error("{message}")]
-    Unknown { message: String },
+    #[error("{0}")]
+    Unknown(String),
     /// The tool cannot work until the settings change, so it is not offered again in this session.
-    #[error("{message}")]
-    Unavailable { message: String },
-    /// The call will not succeed; `message` has everything the model should know, including partial output.
-    #[error("{message}")]
-    Terminal { message: String },
+    #[error("{0}")]
+    Unavailable(String),
+    /// The call will not succeed; the text has everything the model should know, including partial output.
+    #[error("{0}")]
+    Terminal(String),
 }
 
 /// The tools of one moment, by name. Immutable; cheap to clone and to compare.

@@ -19,12 +19,12 @@ const MOST: usize = 20;
 /// The maximum number of schema-value comparisons per check; beyond that it gives up and reports so.
 const STEPS: usize = 100_000;
 
-/// What is wrong at one place.
+/// The problem at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The field names and item numbers that lead to the place; empty for the whole value.
     pub path: Vec<String>,
-    /// What is required, phrased to follow the name of the place.
+    /// The requirement, phrased to follow the name of the place.
     pub wanted: String,
 }
 

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::origin::ChangeOrigin;
-use super::state::{FileState, MAX_COPIED, UndoWorkspace};
+use super::state::{FileState, MAX_COPIED};
 use crate::stdx::text::one_line_summary;
 use crate::store::file_id;
 use crate::store::sidecar::{FileError, open_sidecar, used_bytes};
@@ -381,11 +381,6 @@ pub fn prune(connection: &Connection, max_mb: u32, workspace: &Path) -> Result<(
         sweep(connection)?;
     }
     Ok(())
-}
-
-/// Returns the place of an entry, for which the folders of `co` are given.
-pub fn place_of(entry: &UndoEntry, own: &std::sync::Arc<[PathBuf]>) -> UndoWorkspace {
-    UndoWorkspace { workspace: entry.workspace.clone(), own: std::sync::Arc::clone(own) }
 }
 
 fn bytes_of(path: &Path) -> &[u8] {

@@ -1,12 +1,12 @@
-//! What users ask for: by call, by turn, back to a message, and again.
+//! Requests of users: by call, by turn, back to a message, and again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::file::{EntryFilter, UndoEntry};
-use super::{UndoError, UndoLog, text};
+use super::{Direction, UndoError, UndoLog, text};
 
-/// What is to be taken back.
+/// The changes to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoTarget {
     /// The last change.
@@ -15,7 +15,7 @@ pub enum UndoTarget {
     Turn,
     /// The change of this number.
     Entry(i64),
-    /// What these calls changed, by their ids.
+    /// The changes of these calls, by their ids.
     Calls(Vec<String>),
     /// Does again what was taken back last.
     Redo,
@@ -29,14 +29,14 @@ pub enum UndoScope {
     Folder(PathBuf),
 }
 
-/// What became of it.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoOutcome {
-    /// What was done.
+    /// It was done.
     Done(String),
     /// Why nothing was changed.
     Refused(String),
-    /// What would be done with these changes: the user has to agree.
+    /// These changes would be made: the user has to agree.
     Asks { text: String, ids: Vec<i64> },
 }
 
@@ -64,8 +64,8 @@ impl UndoLog {
             Err(why) if matches!(what, UndoTarget::Calls(_)) => return Ok(UndoOutcome::Done(why)),
             Err(why) => return Ok(UndoOutcome::Refused(self.with_reason(why))),
         };
-        let restoration =
-            if *what == UndoTarget::Redo { self.redo(&chosen, own)? } else { self.undo(&chosen, own)? };
+        let direction = if *what == UndoTarget::Redo { Direction::Redo } else { Direction::Undo };
+        let restoration = self.restoration(direction, &chosen, own)?;
         if let Some(refusal) = restoration.refusal() {
             return Ok(UndoOutcome::Refused(refusal));
         }

@@ -12,6 +12,7 @@ use super::state::{Content, FileState, Identify, UndoWorkspace, bytes_of, is_now
 use super::{OpenLog, UndoError, UndoLog};
 use crate::message::DiffLine;
 use crate::stdx::beneath::BaseFolder;
+use crate::stdx::fs::if_exists;
 use crate::store::sidecar::FileError;
 use crate::tool::diff::diff;
 
@@ -66,35 +67,27 @@ struct Slot {
 }
 
 impl UndoLog {
-    /// Plans the undo of these changes.
-    pub fn undo(&self, ids: &[i64], own: &Arc<[PathBuf]>) -> Result<Restoration, UndoError> {
-        let mut ids = ids.to_vec();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        self.restoration(Direction::Undo, &ids, own)
-    }
-
-    /// Returns what doing these changes again would do, which were taken back.
-    pub fn redo(&self, ids: &[i64], own: &Arc<[PathBuf]>) -> Result<Restoration, UndoError> {
-        let mut ids = ids.to_vec();
-        ids.sort_unstable();
-        self.restoration(Direction::Redo, &ids, own)
-    }
-
-    fn restoration(
+    /// Plans the undo of these changes, or doing them again after an undo.
+    pub fn restoration(
         &self,
         direction: Direction,
         ids: &[i64],
         own: &Arc<[PathBuf]>,
     ) -> Result<Restoration, UndoError> {
         let inner = self.inner()?;
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        if direction == Direction::Undo {
+            ids.reverse();
+        }
         let mut entries = Vec::new();
-        for id in ids {
+        for id in &ids {
             let filter = EntryFilter { id: Some(*id), ..EntryFilter::default() };
             let found = inner.reading(|connection| file::entries(connection, &filter))?;
             entries.push(found.into_iter().next().ok_or(UndoError::NoEntry { id: *id })?);
         }
         let Some(first) = entries.first() else { return Err(UndoError::Nothing) };
-        let place = file::place_of(first, own);
+        let place = UndoWorkspace { workspace: first.workspace.clone(), own: Arc::clone(own) };
         if entries.iter().any(|entry| entry.workspace != place.workspace) {
             return Err(UndoError::Folders);
         }
@@ -352,7 +345,7 @@ fn apply(
     each(chosen(&|step| is_folder(&step.now) && is_folder(&step.then)), &|step| {
         base.set_mode(&step.path, 0o700)
     })?;
-    each(chosen(&goes), &|step| or_gone(base.remove_file(&step.path)))?;
+    each(chosen(&goes), &|step| if_exists(base.remove_file(&step.path)).map(drop))?;
     each(chosen(&|step| is_folder(&step.then) && !is_folder(&step.now)), &|step| {
         match base.make_folder(&step.path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -372,7 +365,7 @@ fn apply(
     each(folders, &|step| match base.remove_folder(&step.path) {
         // Something of somebody else is in it.
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
-        removed => or_gone(removed),
+        removed => if_exists(removed).map(drop),
     })?;
     each(chosen(&|step| is_file(&step.then)), &|step| match &step.then {
         FileState::Link { target } => base.make_link(target, &step.path),
@@ -399,11 +392,4 @@ fn apply(
         FileState::Folder { mode } => base.set_mode(&step.path, mode),
         _ => Ok(()),
     })
-}
-
-fn or_gone(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
 }

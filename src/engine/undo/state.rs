@@ -1,4 +1,4 @@
-//! What is at a path of a workspace: looked at by descriptors, through no link.
+//! The entry at a path of a workspace: looked at by descriptors, through no link.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -27,7 +27,7 @@ pub struct UndoWorkspace {
     pub own: Arc<[PathBuf]>,
 }
 
-/// What is at a path. Stored: variants may only be added.
+/// The entry at a path. Stored: variants may only be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum FileState {

@@ -202,20 +202,13 @@ fn request(asked: &Elicitation, again: Option<String>) -> Request {
     };
     let summary = format!("the tool server {server} {what}");
     let id: String = fingerprint(Uuid::new_v4().as_bytes()).chars().take(ID).collect();
+    let plan = CallPlan { preview, ..CallPlan::new(summary, Risk::Medium, Access::Nothing) };
+    let (call, tool) = (CallId(format!("question.{id}")), ToolName::new(QUESTION));
     Request {
-        call: CallId(format!("question.{id}")),
-        id: RequestId(id),
-        tool: ToolName::new(QUESTION),
-        args,
-        plan: CallPlan { preview, ..CallPlan::new(summary, Risk::Medium, Access::Nothing) },
-        risk: Risk::Medium,
         why: vec![format!("what you answer is sent to {server}")],
-        after: Vec::new(),
-        depends: Vec::new(),
-        taint: Vec::new(),
-        expires: None,
         again,
         parameters,
+        ..Request::new(RequestId(id), call, tool, args, plan)
     }
 }
 

@@ -124,9 +124,8 @@ impl Shell {
             env,
             timeout: app.settings.shell.max_timeout,
             confinement,
-            input: None,
-            errors: None,
             unlimited: Arc::clone(&unlimited),
+            ..Command::default()
         };
         let stream = app.sandbox.spawn(spawned, cancel.clone());
         self.running = Some(RunningCommand {

@@ -144,11 +144,11 @@ pub trait PanelState {
     fn answer(&mut self, _query: ClientQuery, _answer: QueryAnswer, _cx: &mut PanelContext<'_>) {}
 
     /// Shows a message of the owner, if the panel hides the transcript that has it.
-    fn observe_notice(&mut self, _text: &str) {}
+    fn observe_message(&mut self, _text: &str) {}
 
     /// Shows that decisions which were sent did not count.
     fn decisions_lost(&mut self, text: &str) {
-        self.observe_notice(text);
+        self.observe_message(text);
     }
 
     /// Returns the moves of one step of the wheel; `step` goes to another row, `line` moves by a line.

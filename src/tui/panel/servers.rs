@@ -254,7 +254,7 @@ impl PanelState for ToolServers {
         PanelEffect::Stay
     }
 
-    fn observe_notice(&mut self, text: &str) {
+    fn observe_message(&mut self, text: &str) {
         self.advice = text.lines().next().unwrap_or_default().to_owned();
     }
 

@@ -72,7 +72,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         ServerMessage::Keys { filter } => panel::open(model, Panel::Help(Help::filtered(&filter)), cmds),
         ServerMessage::Local { title, text, tone } => {
             if let Some(panel) = &mut model.panel {
-                panel.state_mut().observe_notice(&text);
+                panel.state_mut().observe_message(&text);
             }
             model.transcript.push(Cell::new(CellKind::Local { title, text, tone }));
         }

@@ -54,7 +54,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
                     }
                     Settlement::Withdrawn => CallState::Done(ReturnStatus::Interrupted),
                     Settlement::Expired | Settlement::Superseded => CallState::Done(ReturnStatus::Undecided),
-                    Settlement::Decided { .. } | Settlement::StillWaiting => CallState::Planned,
+                    Settlement::Decided { .. } | Settlement::Late => CallState::Planned,
                 };
             }
         }
@@ -105,7 +105,11 @@ fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
     let tone = match settled {
         Settlement::Decided { approval: Approval::Approve { .. }, .. } => Tone::Plain,
         Settlement::Decided { approval: Approval::Deny { .. }, .. } => Tone::Error,
-        _ => Tone::Warning,
+        Settlement::Decided { approval: Approval::Later, .. }
+        | Settlement::Withdrawn
+        | Settlement::Late
+        | Settlement::Superseded
+        | Settlement::Expired => Tone::Warning,
     };
     let (mut sentence, by) = match settled {
         Settlement::Decided { approval, by } => {

@@ -1,6 +1,6 @@
 //! The banner of a retry: the failure, the time until the next attempt, and the keys that change it.
 
-use crate::stdx::moment::wait;
+use crate::stdx::moment::after;
 use crate::stdx::text::one_line_summary;
 use crate::tui::bordered_box::BorderedBox;
 use crate::tui::keys::{Action, Context};
@@ -85,5 +85,5 @@ fn count(model: &Model, retry: &Retry) -> String {
     if retry.sent {
         return format!("{which}, sent");
     }
-    format!("{which} in {}", wait(retry.left(model.now_ms)))
+    format!("{which} {}", after(retry.left(model.now_ms)))
 }

@@ -91,7 +91,7 @@ impl Calls {
         batch.records.push(Record::Asked { call: one.call.clone(), request: Box::new(request.clone()) });
         batch.records.push(Record::ToolFinished { returned: returned.clone() });
         batch.show(Event::ApprovalNeeded { request });
-        batch.show(Event::ApprovalSettled { request: id, settled: Settlement::StillWaiting });
+        batch.show(Event::ApprovalSettled { request: id, settled: Settlement::Late });
         batch.show(Event::ToolReturn { call: one.effective(), returned: returned.clone() });
         one.previewed = true;
         one.state = State::Done(returned);

@@ -36,7 +36,7 @@ use crate::tool::{Access, CallPlan, SeenVersions, ToolSpec};
 /// Calls of one reply that are accepted; the model is asked to send the rest again.
 const MOST_CALLS: usize = 200;
 
-/// What decides about calls in this turn; pure data.
+/// Decides about calls in this turn; pure data.
 #[derive(Debug, Clone)]
 pub struct Rules {
     pub policy: Policy,
@@ -121,7 +121,7 @@ enum Stage {
 struct TrackedCall {
     /// As the model wrote it.
     call: ToolCall,
-    /// What would run: without `label` and `after`, edited or rewritten.
+    /// The call that would run: without `label` and `after`, edited or rewritten.
     tool: ToolName,
     args: Value,
     /// The calls of this reply that it runs after.

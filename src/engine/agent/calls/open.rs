@@ -206,7 +206,7 @@ impl Calls {
             }
             let is_postponed = one.later && matches!(one.state, State::Waiting);
             if let (State::Waiting, Some(request)) = (&one.state, &one.request) {
-                let settled = if is_postponed { Settlement::StillWaiting } else { Settlement::Withdrawn };
+                let settled = if is_postponed { Settlement::Late } else { Settlement::Withdrawn };
                 shows.push(Event::ApprovalSettled { request: request.id.clone(), settled });
             }
             let returned = if is_postponed {

@@ -28,7 +28,7 @@ impl Calls {
             None
         };
         match problem {
-            Some(hint) => self.plan_failed(at, purpose, &ToolError::Misuse { hint }, rules, out),
+            Some(hint) => self.plan_failed(at, purpose, &ToolError::Misuse(hint), rules, out),
             None => self.plan_again(at, purpose, out),
         }
     }
@@ -80,7 +80,7 @@ impl Calls {
             let text = format!("Not previewed, because what it runs after was not done yet: {error}");
             return self.finish_unless_done(at, ReturnStatus::Failed, text, out);
         }
-        if let ToolError::Misuse { .. } = error {
+        if let ToolError::Misuse(_) = error {
             *self.misuses.entry(self.calls[at].tool.clone()).or_insert(0) += 1;
         }
         self.finish_unless_done(at, ReturnStatus::Failed, error.to_string(), out);

@@ -28,7 +28,7 @@ const LEAST: u64 = 500;
 /// The size of a conversation, in tokens, that is assumed to fit every model.
 const ROOM: u64 = 32_000;
 
-/// What a compaction replaces, and what it keeps.
+/// The messages that a compaction replaces, and those it keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompactionPlan {
     pub kept_from: RecordNo,
@@ -38,7 +38,7 @@ pub struct CompactionPlan {
     pub tokens: u64,
     /// The request for the summary: the messages as quoted data.
     pub quoted: String,
-    /// What is kept of them word for word.
+    /// The texts that are kept of them word for word.
     facts: String,
     /// The summary of even older messages that is among them.
     earlier: Option<String>,
@@ -127,7 +127,7 @@ pub struct CompactionReport {
     pub summary: Summary,
 }
 
-/// What replaced the messages, besides the facts kept word for word.
+/// The replacement of the messages, besides the facts kept word for word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Summary {
     /// A text by this model.

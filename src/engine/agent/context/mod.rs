@@ -1,4 +1,4 @@
-//! What the model sees of a conversation, and how large it is. Pure.
+//! The model's view of a conversation, and how large it is. Pure.
 //!
 //! `view` builds what a request contains; `compaction` replaces older messages by a summary; `ledger` collects what
 //! such a summary must not lose; `quoted` writes messages down as data; `parts` says where the tokens go; `tool_budget`

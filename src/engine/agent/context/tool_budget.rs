@@ -16,7 +16,7 @@ const UNKNOWN_WINDOW: u64 = 64_000;
 /// The cells of a description in the list of names.
 const ABOUT: usize = 80;
 
-/// What the tools of servers may take of a request.
+/// The most that the tools of servers may take of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolBudget {
     /// `None`: whatever they take.

@@ -1,4 +1,4 @@
-//! What the model sees of a conversation. Pure; the records stay whole.
+//! The model's view of a conversation. Pure; the records stay whole.
 //!
 //! Applied to each request in this order: old tool outputs are trimmed, the window is cut, repeated outputs are
 //! elided, old images are dropped. What is cut moves in steps: between two steps each request begins with the

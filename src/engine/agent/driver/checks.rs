@@ -49,16 +49,16 @@ impl RunningChecks {
         let span = tracing::info_span!("plan", otel.name = %format!("plan {}", call.name), gen_ai.tool.call.id = %id);
         let planning = async move {
             match tool {
-                Some(_) if has_key => Err(ToolError::Misuse { hint: HAS_KEY.to_owned() }),
+                Some(_) if has_key => Err(ToolError::Misuse(HAS_KEY.to_owned())),
                 Some(tool) => tool.plan(&call.args, &context).await,
-                None => Err(ToolError::Misuse { hint: format!("there is no tool `{}`", call.name) }),
+                None => Err(ToolError::Misuse(format!("there is no tool `{}`", call.name))),
             }
         };
         let planned = AssertUnwindSafe(planning.instrument(span)).catch_unwind();
         self.tasks.spawn(async move {
             // A plan that panics fails its call: it does not run.
             let message = "the tool crashed while planning this call; this is a bug in co";
-            let crashed = |_| Err(ToolError::Terminal { message: message.to_owned() });
+            let crashed = |_| Err(ToolError::Terminal(message.to_owned()));
             Input::Planned { call: id, round, result: planned.await.unwrap_or_else(crashed) }
         });
     }

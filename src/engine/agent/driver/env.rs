@@ -92,7 +92,7 @@ impl EnteredFolders for () {
     }
 }
 
-/// What the spans of turns hold, and what they are a part of.
+/// The content of the spans of turns, and the span above them.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSettings {
     pub content: SpanContent,
@@ -111,7 +111,7 @@ pub struct ActiveModel {
     pub parallel_calls: bool,
     pub temperature: Option<f32>,
     pub top_p: Option<f32>,
-    /// What is known about the model; requests are priced with its price.
+    /// The program's knowledge of the model; requests are priced with its price.
     pub profile: Profile,
 }
 

@@ -122,7 +122,7 @@ pub(super) struct Driver<'a> {
     cancel: CancellationToken,
     turn: Turn,
     preamble: Preamble,
-    /// What the next request offers; the machine knows the same.
+    /// The offer of the next request; the machine knows the same.
     toolset: Toolset,
     /// For the tools of servers.
     room: context::ToolBudget,
@@ -133,7 +133,7 @@ pub(super) struct Driver<'a> {
     compacting: HookQuestion,
     /// Why, and for which model.
     compaction: (CompactionReason, ModelRole),
-    /// What the user wants a summary to keep.
+    /// The facts that the user wants a summary to keep.
     focus: Option<String>,
     running: RunningTools,
     listener: ChangeListener,

@@ -58,16 +58,16 @@ struct ToolRun {
     abort: AbortHandle,
 }
 
-/// What one run needs besides its call and context.
+/// The needs of one run besides its call and context.
 #[derive(Default)]
 struct RunSettings {
     /// The hooks that follow it.
     after: PostToolHooks,
-    /// What its span holds.
+    /// The content of its span.
     content: SpanContent,
     registry: Registry,
     cache: ResultCache,
-    /// What its plan depends on.
+    /// The state that its plan depends on.
     basis: Vec<(Resource, Version)>,
 }
 
@@ -251,7 +251,7 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, set
     let _changing = (!spec.side_effect.is_none()).then(|| settings.cache.changing_files());
     let mut span = spans::RunningCall::new(tracing::Span::current());
     let (ended, age) = run_or_repeat(tool.as_ref(), &call.args, &context, &settings).await;
-    if let ToolRunEnd::Output(Err(ToolError::Unavailable { .. })) = ended {
+    if let ToolRunEnd::Output(Err(ToolError::Unavailable(_))) = ended {
         settings.registry.remove(&spec.name);
     }
     let was_cancelled = context.cancel.is_cancelled();
@@ -300,7 +300,7 @@ async fn attempts(tool: &dyn Tool, args: &Value, context: &ToolContext) -> Resul
     let mut pauses = PAUSES.iter().filter(|_| tool.spec().side_effect.is_none());
     loop {
         let ended = tool.run(args, context).await;
-        let (Err(ToolError::Transient { .. }), Some(pause)) = (&ended, pauses.next()) else { return ended };
+        let (Err(ToolError::Transient(_)), Some(pause)) = (&ended, pauses.next()) else { return ended };
         tokio::select! {
             () = sleep(*pause) => {}
             () = context.cancel.cancelled() => return ended,
@@ -323,11 +323,11 @@ fn returned(
         }
         ToolRunEnd::Output(Err(error)) => {
             let status = match error {
-                ToolError::Unknown { .. } => ReturnStatus::Unknown,
+                ToolError::Unknown(_) => ReturnStatus::Unknown,
                 _ if was_cancelled => ReturnStatus::Interrupted,
                 _ => ReturnStatus::Failed,
             };
-            let rests = if matches!(error, ToolError::Unavailable { .. }) {
+            let rests = if matches!(error, ToolError::Unavailable(_)) {
                 " The tool is not offered again until `co` is started anew."
             } else {
                 ""
@@ -381,7 +381,7 @@ mod tests {
 
     use super::*;
     use crate::message::ToolName;
-    use crate::tool::{CallPlan, Origin, PlanContext, Risk, ToolSpec};
+    use crate::tool::{CallPlan, PlanContext, ToolSpec};
 
     fn context_of(id: &CallId, running: &RunningTools) -> ToolContext {
         ToolContext {
@@ -414,7 +414,7 @@ mod tests {
             _: &'a Value,
             _: &'a PlanContext,
         ) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
-            Box::pin(async { Err(ToolError::Misuse { hint: String::new() }) })
+            Box::pin(async { Err(ToolError::Misuse(String::new())) })
         }
 
         fn run<'a>(
@@ -426,7 +426,7 @@ mod tests {
             self.failures.store(left.saturating_sub(1), Ordering::Relaxed);
             Box::pin(async move {
                 if left > 0 {
-                    return Err(ToolError::Transient { message: format!("{left} left") });
+                    return Err(ToolError::Transient(format!("{left} left")));
                 }
                 let content = vec![ReturnPart::Text { text: "done".to_owned() }];
                 let (source, trust) = (Source::Program, Trust::Untrusted);
@@ -445,17 +445,7 @@ mod tests {
             (SideEffect::External, 1, "1 left", 0),
         ] {
             let running = RunningTools::new();
-            let spec = ToolSpec {
-                name: ToolName::new("flaky"),
-                description: String::new(),
-                parameters: json!({}),
-                category: Category::Server,
-                risk: Risk::Low,
-                side_effect,
-                origin: Origin::Builtin,
-                output_limit: 100,
-                timeout: Duration::from_secs(9),
-            };
+            let spec = ToolSpec::sample("flaky", Category::Server, side_effect);
             let tool = Flaky { spec, failures: AtomicUsize::new(failures) };
             let began = tokio::time::Instant::now();
             let context = context_of(&CallId("s/1.1.0".to_owned()), &running);

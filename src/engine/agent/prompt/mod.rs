@@ -43,8 +43,8 @@ const SUMMARY: &str = include_str!("../../../../prompts/summary.md");
 const TITLE: &str = include_str!("../../../../prompts/title.md");
 const SITUATION: &str = include_str!("../../../../prompts/situation.md");
 
-/// What precedes the conversation, the same for every request of a turn to one model: nothing in it changes with time or
-/// mode, so that providers can cache it together with the conversation.
+/// The text before the conversation, the same for every request of a turn to one model: nothing in it changes with time
+/// or mode, so that providers can cache it together with the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preamble {
     pub book: Arc<PromptBook>,

@@ -37,7 +37,7 @@ pub struct SentPrompt {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SentConversation {
     pub messages: Vec<Arc<Message>>,
-    /// What was not sent as it is kept, and why; a sentence each.
+    /// Content that was not sent as it is kept, and why; a sentence each.
     pub left_out: Vec<String>,
 }
 

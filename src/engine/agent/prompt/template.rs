@@ -70,7 +70,7 @@ mod tests {
         let cases: &[(&str, Result<&str, &str>)] = &[
             ("In {{ folder }}.\n", Ok("In {{ 1 + 1 }}.")),
             ("{% if folder %}yes{% else %}no{% endif %}", Ok("yes")),
-            ("\none\n{{ nobody }}", Err("p.md:3: a name has no value here")),
+            ("\none\n{{ missing }}", Err("p.md:3: a name has no value here")),
             ("{{ folder.parts.first }}", Err("p.md:1: a name has no value here")),
             ("one\n{% if folder %}", Err("p.md:2: syntax error: ")),
             ("one\n{{ folder", Err("p.md:2: syntax error: ")),

@@ -47,12 +47,9 @@ impl Turn {
         prevented: Option<String>,
         out: &mut Vec<Effect>,
     ) {
-        if !matches!(self.phase, Phase::PlanningCompaction(_)) {
-            return;
-        }
-        let Phase::PlanningCompaction(why) = std::mem::replace(&mut self.phase, Phase::Weighing) else {
-            return;
-        };
+        let Phase::PlanningCompaction(why) = &self.phase else { return };
+        let why = why.clone();
+        self.phase = Phase::Weighing;
         let Some(plan) = plan.filter(|plan| why != Overflow::Asked || plan.is_worth_a_summary()) else {
             return self.nothing_to_compact(why, prevented, out);
         };

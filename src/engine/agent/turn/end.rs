@@ -5,7 +5,7 @@ use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::agent::statuses;
 use crate::approval::DeferredToolRequests;
-use crate::history::{Durability, Record, TurnEnd};
+use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, StopKind, StopReason, Usage};
 
 const ABORT: &str =
@@ -46,7 +46,7 @@ impl Turn {
             }
             // Nothing is incomplete, since nothing runs: the turn can be resumed.
             Phase::Capped(capped) => {
-                let end = capped.end();
+                let end = TurnEnd::LimitReached { limit: Limit::Cap(capped.cap) };
                 self.stopping = how;
                 self.end(end, out);
             }

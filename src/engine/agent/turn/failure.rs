@@ -1,4 +1,4 @@
-//! What follows a failed request: reflection, a wait, compaction, another model, or the end.
+//! The steps after a failed request: reflection, a wait, compaction, another model, or the end.
 //!
 //! The table of failures is in [`ProviderError::recovery`] and [`ProviderError::fallback`]; this file applies
 //! it. Called by the turn for each `Err` of a stream.

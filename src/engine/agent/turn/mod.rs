@@ -26,7 +26,7 @@ pub use self::stop::StopHooks;
 use super::assemble::Assembler;
 use super::budget::Budget;
 use super::calls::{Calls, PolicyDecision, Rules};
-use super::caps::Caps;
+use super::caps::{CapQuestion, Caps};
 use super::effect::{Effect, Input, ModelRole};
 use super::loop_guard::RepeatDetector;
 use super::port::Event;
@@ -38,7 +38,7 @@ use crate::message::{Message, PartKind, StopKind, ToolName, UserPart, images};
 use crate::provider::{Price, ProviderError};
 use crate::tool::ToolSpec;
 
-/// What a turn is created with; pure data.
+/// The setup that a turn is created with; pure data.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub session: SessionId,
@@ -105,7 +105,7 @@ pub struct Turn {
     passed: BTreeSet<Cap>,
 }
 
-/// What a turn is for.
+/// The purpose of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnKind {
     /// A prompt: requests, replies and their calls.
@@ -150,7 +150,7 @@ enum Phase {
     Draining(NextStep),
     /// Waiting before the request is repeated: of the summary, if one is being written.
     BackingOff(Option<Box<compact::RunningCompaction>>),
-    /// What can be compacted is being looked up.
+    /// Messages that can be compacted are being looked up.
     PlanningCompaction(Overflow),
     /// The request for a summary runs.
     Summarizing(Box<Assembler>, Box<compact::RunningCompaction>),
@@ -159,7 +159,7 @@ enum Phase {
     /// The usage is being looked up.
     Weighing,
     /// At a cap: the user is asked.
-    Capped(Box<spend::PendingCap>),
+    Capped(CapQuestion),
     /// The reply is committed and its calls are in progress.
     Working,
     /// The final reply is committed, and hooks check it.
@@ -254,21 +254,24 @@ impl Turn {
 
     /// Settles the late calls of a session between its turns.
     pub fn late_calls(setup: Setup, history: &History) -> (Self, Vec<Effect>) {
-        let budget = Budget::new(setup.limits);
-        let mut turn = Self::new(setup, history, history.turns(), budget, 0);
-        turn.kind = TurnKind::LateCalls;
-        let mut out = Vec::new();
-        turn.request(&mut out);
-        (turn, out)
+        Self::without_prompt(TurnKind::LateCalls, setup, history, Self::request)
     }
 
     /// Compacts the conversation of a session between its turns.
     pub fn compaction(setup: Setup, history: &History) -> (Self, Vec<Effect>) {
+        Self::without_prompt(TurnKind::Compaction, setup, history, Self::weigh)
+    }
+
+    fn without_prompt(
+        kind: TurnKind,
+        setup: Setup,
+        history: &History,
+        begin: fn(&mut Self, &mut Vec<Effect>),
+    ) -> (Self, Vec<Effect>) {
         let budget = Budget::new(setup.limits);
-        let mut turn = Self::new(setup, history, history.turns(), budget, 0);
-        turn.kind = TurnKind::Compaction;
+        let mut turn = Self { kind, ..Self::new(setup, history, history.turns(), budget, 0) };
         let mut out = Vec::new();
-        turn.weigh(&mut out);
+        begin(&mut turn, &mut out);
         (turn, out)
     }
 
@@ -397,11 +400,6 @@ impl Turn {
 
     pub fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended)
-    }
-
-    /// Whether text arrives now, so that checkpoints are useful.
-    pub fn is_streaming(&self) -> bool {
-        matches!(self.phase, Phase::Streaming(_))
     }
 
     pub fn waiting_requests(&self) -> Vec<crate::approval::Request> {

@@ -181,11 +181,11 @@ impl Turn {
         if self.calls.all_done() || late_at_rest {
             return self.request(out);
         }
-        let nobody = match self.setup.audience {
+        let is_unattended = match self.setup.audience {
             super::Audience::Absent => true,
             super::Audience::Present => self.calls.all_waiting_later(),
         };
-        if (nobody || self.stopping == StopState::Defer) && self.calls.only_persons_can_move() {
+        if (is_unattended || self.stopping == StopState::Defer) && self.calls.only_persons_can_move() {
             self.end_deferred(out);
         }
     }

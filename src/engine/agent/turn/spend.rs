@@ -1,7 +1,7 @@
 //! Checks before a request: whether the conversation fits the model, and caps, at which the user is asked.
 
 use super::{Audience, Overflow, Phase, Turn, TurnKind};
-use crate::agent::caps::{CapAnswer, CapQuestion, Figures};
+use crate::agent::caps::{CapAnswer, Figures};
 use crate::agent::effect::{Effect, EstimateScope, Fit};
 use crate::agent::port::Event;
 use crate::config::Cap;
@@ -9,12 +9,6 @@ use crate::history::{Limit, TurnEnd};
 
 /// Compactions in a row for one request.
 const MOST_ROUNDS: u32 = 8;
-
-/// A request that waits for the user's answer about a cap.
-#[derive(Debug)]
-pub(super) struct PendingCap {
-    question: CapQuestion,
-}
 
 impl Turn {
     /// Sends the next request, shortened if it does not fit, unless a cap prevents it.
@@ -56,20 +50,18 @@ impl Turn {
         out.push(Effect::Show(Event::CapReached { question: question.clone() }));
         match self.setup.audience {
             Audience::Absent => self.end(TurnEnd::LimitReached { limit }, out),
-            Audience::Present => self.phase = Phase::Capped(Box::new(PendingCap { question })),
+            Audience::Present => self.phase = Phase::Capped(question),
         }
         true
     }
 
     /// Handles the user's answer about a cap. One about another cap than was asked about is stale: ignored.
     pub(super) fn on_cap_answer(&mut self, cap: Cap, answer: CapAnswer, out: &mut Vec<Effect>) {
-        let asked = matches!(&self.phase, Phase::Capped(capped) if capped.question.cap == cap);
-        if !asked {
+        let Phase::Capped(question) = &self.phase else { return };
+        if question.cap != cap {
             return;
         }
-        let phase = std::mem::replace(&mut self.phase, Phase::Weighing);
-        let Phase::Capped(capped) = phase else { return };
-        let question = capped.question;
+        let question = question.clone();
         out.push(Effect::Show(Event::CapAnswered { question: question.clone(), answer }));
         match answer {
             CapAnswer::Stop => {
@@ -83,12 +75,5 @@ impl Turn {
         }
         // The model and the queue may have changed while the user was asked.
         self.weigh(out);
-    }
-}
-
-impl PendingCap {
-    /// Returns how the turn ends if the request is not sent.
-    pub(super) fn end(&self) -> TurnEnd {
-        TurnEnd::LimitReached { limit: Limit::Cap(self.question.cap) }
     }
 }

@@ -31,9 +31,7 @@ use crate::message::{
 };
 use crate::provider::{ErrorClass, Fallback, Price, ProviderError, RequestKind, StartKind, StreamEvent};
 use crate::sandbox::Isolation;
-use crate::tool::{
-    Access, CallPlan, Category, Preview, Resource, Risk, SideEffect, ToolError, ToolSpec, Undo, Version,
-};
+use crate::tool::{Access, CallPlan, Category, Resource, Risk, SideEffect, ToolError, ToolSpec, Version};
 
 /// Walks in one run of the test. A release build does more than this in a second.
 const WALKS: u64 = 20_000;
@@ -78,7 +76,7 @@ struct Walk {
     /// Calls that the policy allowed, by audit record or by answering their requests.
     allowed: BTreeSet<CallId>,
     /// Calls whose late outcome was reported to the model.
-    told: BTreeSet<CallId>,
+    reported: BTreeSet<CallId>,
     started: BTreeSet<CallId>,
     recorded_start: BTreeSet<CallId>,
     finished: BTreeMap<CallId, usize>,
@@ -87,16 +85,10 @@ struct Walk {
 }
 
 fn specs() -> BTreeMap<ToolName, ToolSpec> {
-    let spec = |name: &str, side_effect, risk| ToolSpec {
-        name: ToolName::new(name),
-        description: String::new(),
+    let spec = |name, side_effect, risk| ToolSpec {
         parameters: json!({"type": "object"}),
-        category: Category::Files,
         risk,
-        side_effect,
-        origin: crate::tool::Origin::Builtin,
-        output_limit: 1000,
-        timeout: Duration::from_secs(1),
+        ..ToolSpec::sample(name, Category::Files, side_effect)
     };
     [
         spec("look", SideEffect::None { cache_for: None }, Risk::Low),
@@ -214,7 +206,7 @@ fn failure(dice: &mut Dice) -> ProviderError {
 
 fn plan(call: &ToolCall, dice: &mut Dice) -> Result<CallPlan, ToolError> {
     if dice.one_in(10) {
-        return Err(ToolError::Misuse { hint: "no".to_owned() });
+        return Err(ToolError::Misuse("no".to_owned()));
     }
     let place = std::path::PathBuf::from("/w").join(call.args["path"].as_str().unwrap_or("x"));
     let access = match call.name.as_str() {
@@ -223,17 +215,9 @@ fn plan(call: &ToolCall, dice: &mut Dice) -> Result<CallPlan, ToolError> {
         _ => Access::Anything,
     };
     let version = Version(format!("v{}", dice.roll(20) / 19));
-    Ok(CallPlan {
-        summary: String::new(),
-        preview: Preview::None,
-        risk: if dice.one_in(10) { Risk::High } else { Risk::Low },
-        access,
-        basis: vec![(Resource(place.display().to_string()), version)],
-        undo: Undo::None,
-        effect: crate::tool::Effect::OfTool,
-        question: None,
-        needs_person: None,
-    })
+    let risk = if dice.one_in(10) { Risk::High } else { Risk::Low };
+    let basis = vec![(Resource(place.display().to_string()), version)];
+    Ok(CallPlan { basis, ..CallPlan::new(String::new(), risk, access) })
 }
 
 impl Walk {
@@ -271,7 +255,7 @@ impl Walk {
             said: BTreeSet::new(),
             approved: BTreeSet::new(),
             allowed: BTreeSet::new(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             started: BTreeSet::new(),
             recorded_start: BTreeSet::new(),
             finished: BTreeMap::new(),
@@ -300,7 +284,7 @@ impl Walk {
                     assert!(self.running.is_empty(), "a request while a call runs");
                     assert!(self.stream.is_none(), "two requests at once");
                     assert!(!self.stops, "a request while hooks look at the last word");
-                    assert!(self.weighs.is_none() && self.capped.is_none(), "a request that nobody let go");
+                    assert!(self.weighs.is_none() && self.capped.is_none(), "a request that was not let go");
                     assert!(self.history.open_calls().is_empty(), "a request with an unanswered call");
                     self.assert_whole();
                     (self.stream, self.summarizes) = (Some(script(&mut self.dice)), false);
@@ -327,11 +311,11 @@ impl Walk {
                     }
                     assert!(self.running.is_empty(), "a summary while a call runs");
                     assert!(self.stream.is_none(), "two requests at once");
-                    assert!(self.weighs.is_none() && self.capped.is_none(), "a summary that nobody let go");
+                    assert!(self.weighs.is_none() && self.capped.is_none(), "a summary that was not let go");
                     (self.stream, self.summarizes) = (Some(script(&mut self.dice)), true);
                 }
                 Effect::Show(Event::FellBack { class, .. }) => {
-                    assert_eq!(self.asked, Some(ModelRole::Primary), "nobody stands behind the fallback");
+                    assert_eq!(self.asked, Some(ModelRole::Primary), "no model is behind the fallback");
                     let error = ProviderError::new(class, "");
                     assert_ne!(error.fallback(), Fallback::Never, "{class:?} is no reason to fall back");
                     self.fell_back = true;
@@ -409,7 +393,7 @@ impl Walk {
             Record::ToolFinished { returned } => {
                 assert!(self.said.contains(&returned.call), "a return before its reply is committed");
                 if self.is_late(&returned.call) {
-                    assert!(self.told.insert(returned.call.clone()), "its outcome is told twice");
+                    assert!(self.reported.insert(returned.call.clone()), "its outcome is reported twice");
                 } else {
                     *self.finished.entry(returned.call.clone()).or_insert(0) += 1;
                     assert_eq!(self.finished[&returned.call], 1, "two returns for one call");
@@ -439,7 +423,7 @@ impl Walk {
         if call.name.as_str() != "look" {
             assert!(self.said.contains(&call.id), "a side effect before its reply is committed");
             let (approved, allowed) = (self.approved.contains(&call.id), self.allowed.contains(&call.id));
-            assert!(approved || allowed, "a call starts that nobody let");
+            assert!(approved || allowed, "a call starts that was not allowed");
             match self.policy.mode {
                 Mode::Plan => panic!("something runs in plan mode"),
                 Mode::DryRun | Mode::DeferAll => assert!(approved, "it runs, and no person said yes"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::sources::{Side, TextSource, sources};
+use super::texts::{KnownText, Side, texts};
 use super::{Provenance, Reach, Taint};
 use crate::message::{Authorship, Message, Source, UserPart};
 use crate::tool::Category;
@@ -67,13 +67,13 @@ impl Provenance {
     #[must_use]
     pub fn read_in_turn(&self) -> Option<Taint> {
         let from = self.turn_begins();
-        let is_read = |source: &TextSource<'_>| match (&source.side, &source.origin) {
+        let is_read = |text: &KnownText<'_>| match (&text.side, &text.origin) {
             (Side::Person, _) => false,
             // A tool for the user returns the user's words, or the model's.
             (Side::Files | Side::Outside, Source::Tool { name }) => {
                 self.category(name) != Some(Category::User)
             }
-            (Side::Files | Side::Outside, Source::Program) => source.from.is_some(),
+            (Side::Files | Side::Outside, Source::Program) => text.from.is_some(),
             (
                 Side::Files | Side::Outside,
                 Source::File { .. } | Source::Command { .. } | Source::Server { .. } | Source::Web { .. },
@@ -81,7 +81,7 @@ impl Provenance {
         };
         let of_turn = self.messages.get(from..).unwrap_or_default();
         let is_summarized = of_turn.iter().any(|message| message.summary().is_some());
-        let last = sources(of_turn, &self.tools)
+        let last = texts(of_turn, &self.tools)
             .into_iter()
             .rfind(is_read)
             .map(|last| (last.origin, last.from.cloned()));

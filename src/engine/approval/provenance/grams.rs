@@ -31,29 +31,29 @@ struct Seed {
     hash: u64,
     /// The index of its first letter, at its first occurrence.
     first: usize,
-    source: SeedSource,
+    found: FoundIn,
 }
 
-/// The source of a run.
+/// The texts that contain a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SeedSource {
+pub(super) enum FoundIn {
     Nowhere,
-    /// A source whose text is not tainted.
+    /// One that is not tainted.
     Trusted,
-    /// The source with this index, the first one that contains the run.
+    /// The one with this index, the first that contains the run.
     By(usize),
 }
 
-/// Consecutive letters of one argument that untrusted sources contain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CopiedRange {
+/// Consecutive letters of one argument that untrusted texts contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Span {
     /// Index of the argument.
     pub arg: usize,
     /// Byte range in the argument.
     pub start: usize,
     pub end: usize,
-    /// Index of the source that contains most of it.
-    pub source: usize,
+    /// Index of the text that contains most of it.
+    pub text: usize,
 }
 
 impl Grams {
@@ -97,7 +97,7 @@ impl Grams {
             }
             slot = (slot + 1) % self.slots.len();
         }
-        self.runs.push(Seed { hash, first, source: SeedSource::Nowhere });
+        self.runs.push(Seed { hash, first, found: FoundIn::Nowhere });
         self.slots[slot] = self.runs.len();
         let (word, bit) = self.bit(hash);
         self.filter[word] |= bit;
@@ -124,7 +124,7 @@ impl Grams {
     }
 
     /// Marks the runs of the arguments that a text contains, unless an earlier text contained them.
-    pub(super) fn search(&mut self, text: &str, by: SeedSource) {
+    pub(super) fn search(&mut self, text: &str, by: FoundIn) {
         if self.is_empty() {
             return;
         }
@@ -136,17 +136,17 @@ impl Grams {
         });
     }
 
-    fn mark(&mut self, hash: u64, roll: &RollingHash, by: SeedSource) {
+    fn mark(&mut self, hash: u64, roll: &RollingHash, by: FoundIn) {
         let (word, bit) = self.bit(hash);
         if self.filter[word] & bit == 0 {
             return;
         }
         let mut slot = self.slot(hash);
         while let Some(known) = self.slots[slot].checked_sub(1) {
-            let Seed { hash: its, first, source } = self.runs[known];
-            if its == hash && (source != SeedSource::Nowhere || self.run(first).eq(roll.held())) {
-                if source == SeedSource::Nowhere {
-                    self.runs[known].source = by;
+            let Seed { hash: its, first, found } = self.runs[known];
+            if its == hash && (found != FoundIn::Nowhere || self.run(first).eq(roll.held())) {
+                if found == FoundIn::Nowhere {
+                    self.runs[known].found = by;
                 }
                 return;
             }
@@ -154,21 +154,21 @@ impl Grams {
         }
     }
 
-    /// The stretches that untrusted sources contain and no trusted source does, in the order of the arguments.
-    pub(super) fn stretches(&self) -> Vec<CopiedRange> {
+    /// The stretches that untrusted texts contain and no trusted text does, in the order of the arguments.
+    pub(super) fn stretches(&self) -> Vec<Span> {
         let mut found = Vec::new();
-        let (mut matched_to, mut trusted_to, mut source) = (0, 0, 0);
+        let (mut matched_to, mut trusted_to, mut text) = (0, 0, 0);
         let mut from = 0;
         for (arg, to) in self.ends.iter().copied().enumerate() {
             let mut open: Option<Open> = None;
             for at in from..to {
-                match self.begins[at].map(|run| self.runs[run].source) {
-                    Some(SeedSource::By(by)) => (matched_to, source) = (at + SEED, by),
-                    Some(SeedSource::Trusted) => trusted_to = at + SEED,
-                    Some(SeedSource::Nowhere) | None => {}
+                match self.begins[at].map(|run| self.runs[run].found) {
+                    Some(FoundIn::By(by)) => (matched_to, text) = (at + SEED, by),
+                    Some(FoundIn::Trusted) => trusted_to = at + SEED,
+                    Some(FoundIn::Nowhere) | None => {}
                 }
                 if at < matched_to && at >= trusted_to {
-                    open.get_or_insert_with(|| Open::at(at)).count(source);
+                    open.get_or_insert_with(|| Open::at(at)).count(text);
                 } else if let Some(done) = open.take() {
                     found.push(self.close(arg, &done, at));
                 }
@@ -179,32 +179,32 @@ impl Grams {
         found
     }
 
-    fn close(&self, arg: usize, open: &Open, end: usize) -> CopiedRange {
+    fn close(&self, arg: usize, open: &Open, end: usize) -> Span {
         let (first, last) = (self.letters[open.first], self.letters[end - 1]);
-        CopiedRange { arg, start: first.start, end: last.end, source: open.most() }
+        Span { arg, start: first.start, end: last.end, text: open.most() }
     }
 }
 
 /// A stretch that may continue.
 struct Open {
     first: usize,
-    /// Number of letters per source.
-    sources: BTreeMap<usize, usize>,
+    /// Number of letters per text.
+    texts: BTreeMap<usize, usize>,
 }
 
 impl Open {
     fn at(first: usize) -> Self {
-        Self { first, sources: BTreeMap::new() }
+        Self { first, texts: BTreeMap::new() }
     }
 
-    fn count(&mut self, source: usize) {
-        *self.sources.entry(source).or_default() += 1;
+    fn count(&mut self, text: usize) {
+        *self.texts.entry(text).or_default() += 1;
     }
 
-    /// The source with most letters; on a tie, the earlier one.
+    /// The text with most letters; on a tie, the earlier one.
     fn most(&self) -> usize {
-        let best = self.sources.iter().max_by_key(|(source, count)| (**count, Reverse(**source)));
-        best.map_or(0, |(source, _)| *source)
+        let best = self.texts.iter().max_by_key(|(text, count)| (**count, Reverse(**text)));
+        best.map_or(0, |(text, _)| *text)
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::addresses::is_invisible;
-use super::sources::Side;
 use super::spelling::spelled;
+use super::texts::Side;
 
 /// Minimum characters of a span of several words, white space counted once: about half a line, which is not
 /// written twice by chance; shorter ones are idioms.

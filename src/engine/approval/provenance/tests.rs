@@ -8,7 +8,7 @@ use crate::message::{
     AssistantMessage, AssistantPart, NoteKind, PartKind, ReturnPart, ReturnStatus, StopKind, StopReason,
     ToolCall, ToolName, ToolReturn, Trust,
 };
-use crate::tool::{Origin, Risk, SideEffect};
+use crate::tool::SideEffect;
 
 /// The source of a text in a case.
 #[derive(Debug, Clone, Copy)]
@@ -99,17 +99,7 @@ fn said(by: By, text: &str) -> Vec<Message> {
 /// Returns descriptions of the tools that the tests name.
 pub(super) fn tools() -> Arc<BTreeMap<ToolName, ToolSpec>> {
     let spec = |(name, category): (&str, Category)| {
-        let spec = ToolSpec {
-            name: ToolName::new(name),
-            description: String::new(),
-            parameters: json!({}),
-            category,
-            risk: Risk::Low,
-            side_effect: SideEffect::Local,
-            origin: Origin::Builtin,
-            output_limit: 0,
-            timeout: Duration::ZERO,
-        };
+        let spec = ToolSpec::sample(name, category, SideEffect::Local);
         (spec.name.clone(), spec)
     };
     let known = [

@@ -212,7 +212,7 @@ impl Rule {
         }
     }
 
-    /// What an allow rule covers, in a few words.
+    /// The coverage of an allow rule, in a few words.
     pub fn coverage(&self) -> String {
         self.reason.clone().unwrap_or_else(|| self.to_string())
     }

@@ -22,7 +22,7 @@ pub struct Subject<'a> {
     pub args: &'a Value,
     /// The session's folder; paths in arguments are relative to it.
     pub folder: &'a Path,
-    /// What the call touches, as far as its plan knows.
+    /// The things that the call touches, as far as its plan knows.
     pub access: &'a Access,
 }
 
@@ -150,7 +150,7 @@ pub(super) const COMMANDS: &[&str] = &["command", "script"];
 /// Names of arguments that are paths, used if the plan does not say.
 pub(super) const PATHS: &[&str] = &["dir", "directory", "file", "file_path", "filename", "folder", "path"];
 
-/// What a predicate knows besides the value that it tests.
+/// The knowledge of a predicate besides the value that it tests.
 struct Argument<'a> {
     name: &'a str,
     subject: &'a Subject<'a>,

@@ -695,16 +695,9 @@ fn a_draft_is_narrow_and_matches_its_own_call() {
 
 #[test]
 fn a_tool_is_hidden_by_a_deny_that_asks_for_nothing() {
-    let spec = |name: &str, origin: Origin| ToolSpec {
-        name: ToolName::new(name),
-        description: String::new(),
-        parameters: json!({}),
-        category: crate::tool::Category::Files,
-        risk: crate::tool::Risk::Low,
-        side_effect: crate::tool::SideEffect::Local,
+    let spec = |name, origin| ToolSpec {
         origin,
-        output_limit: 1,
-        timeout: std::time::Duration::from_secs(1),
+        ..ToolSpec::sample(name, crate::tool::Category::Files, crate::tool::SideEffect::Local)
     };
     let file = spec("write_file", Origin::Builtin);
     let remote = spec("write_file", Origin::Server("github".to_owned()));

@@ -20,7 +20,7 @@ use crate::tool::{Access, Risk};
 /// One width of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleWidth {
-    /// What it covers, in a few words; also the rule's reason.
+    /// Its coverage in a few words; also the rule's reason.
     pub words: String,
     /// The rule as TOML.
     pub text: String,

@@ -4,15 +4,12 @@
 //! cache marks move. Signed thinking is sent back only to the model that created it; unsigned thinking is
 //! never sent.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{WIRE, thinking};
-use crate::message::{
-    AssistantMessage, AssistantPart, Message, PartKind, ReturnStatus, ToolReturn, UserPart,
-};
+use crate::message::{AssistantMessage, AssistantPart, Message, PartKind, ReturnStatus, ToolReturn};
 use crate::provider::message_list::AlternatingMessages;
-use crate::provider::wire_text::{self, Body, WireIds, clean};
+use crate::provider::wire_text::{self, Body, WireIds, clean, user_part};
 use crate::provider::{ModelRequest, ProviderError, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
@@ -56,37 +53,19 @@ fn tool_choice(request: &ModelRequest) -> Option<Value> {
     }
 }
 
-#[derive(Serialize)]
-struct AnthropicTool<'a> {
-    name: &'a str,
-    description: &'a str,
-    input_schema: &'a Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Value>,
-}
-
-fn tools(request: &ModelRequest) -> Vec<AnthropicTool<'_>> {
-    let tools = request.tools.iter().map(|ToolSchema { name, description, parameters, .. }| AnthropicTool {
-        name,
-        description,
-        input_schema: parameters,
-        cache_control: None,
+fn tools(request: &ModelRequest) -> Vec<Value> {
+    let tools = request.tools.iter().map(|ToolSchema { name, description, parameters }| {
+        json!({ "name": name, "description": description, "input_schema": parameters })
     });
-    let mut tools: Vec<AnthropicTool<'_>> = tools.collect();
-    if let Some(last) = tools.last_mut() {
-        last.cache_control = Some(cache_mark());
-    }
+    let mut tools: Vec<Value> = tools.collect();
+    tools.last_mut().into_iter().for_each(mark);
     tools
-}
-
-fn cache_mark() -> Value {
-    json!({ "type": "ephemeral" })
 }
 
 /// Marks a block as the end of a prefix to cache.
 fn mark(block: &mut Value) {
     if let Some(block) = block.as_object_mut() {
-        block.insert("cache_control".to_owned(), cache_mark());
+        block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
     }
 }
 
@@ -109,7 +88,10 @@ fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {
     for message in request.conversation() {
         match message {
             Message::User { parts } => {
-                blocks.messages.add("user", parts.iter().filter_map(user_block).collect());
+                blocks.messages.add(
+                    "user",
+                    parts.iter().filter_map(|part| user_part(part, "text", image_block)).collect(),
+                );
             }
             Message::Assistant(reply) => blocks.assistant(reply),
             Message::ToolReturns { returns } => blocks.returns(returns)?,
@@ -177,15 +159,6 @@ impl MessageBlocks<'_> {
         }
         self.messages.add("user", blocks);
         Ok(())
-    }
-}
-
-fn user_block(part: &UserPart) -> Option<Value> {
-    match part {
-        UserPart::Text { text } if text.trim().is_empty() => None,
-        UserPart::Text { text } => Some(json!({ "type": "text", "text": clean(text) })),
-        UserPart::Image { media_type, data } => Some(image_block(media_type, data)),
-        UserPart::Note { kind, text } => Some(json!({ "type": "text", "text": wire_text::note(kind, text) })),
     }
 }
 

@@ -1,12 +1,12 @@
-//! What is sent for each kind of message, and what must never be sent.
+//! The body for each kind of message, and texts that must never be sent.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::config::{ThinkingLevel, ThinkingStyle};
-use crate::message::{
-    AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
-    StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
+use crate::message::{AssistantPart, Message, NoteKind, ReturnStatus};
+use crate::provider::codec_kit::{
+    assistant, call, image, native, ok, pictured, returned, returns, text, thinking, with,
 };
 use crate::provider::{ErrorClass, ToolChoice, ToolSchema};
 
@@ -14,40 +14,8 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("claude-x", messages)
 }
 
-fn assistant(parts: Vec<AssistantPart>) -> Message {
-    Message::Assistant(AssistantMessage {
-        parts,
-        asked: String::new(),
-        model: "claude-x".into(),
-        stop: StopReason::new(StopKind::EndTurn),
-    })
-}
-
-fn text(text: &str) -> AssistantPart {
-    AssistantPart::new(PartKind::Text { text: text.into() })
-}
-
-fn call(id: &str, wire_id: &str, args: Value) -> AssistantPart {
-    AssistantPart::new(PartKind::ToolCall(ToolCall {
-        id: CallId(id.into()),
-        wire_id: wire_id.into(),
-        name: ToolName::new("read_file"),
-        args,
-    }))
-}
-
-fn with(mut part: AssistantPart, wire: &str, model: &str, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque::new(wire, model, data));
-    part
-}
-
-fn thinking(wire: &str, model: &str, signature: &str) -> AssistantPart {
-    let part = AssistantPart::new(PartKind::Thinking { text: "Hm.".into() });
-    with(part, wire, model, json!({ "signature": signature }))
-}
-
-fn returned(id: &str, status: ReturnStatus, text: &str) -> ToolReturn {
-    ToolReturn::program(CallId(id.into()), status, text)
+fn signed(wire: &str, model: &str, signature: &str) -> AssistantPart {
+    with(thinking(), wire, model, json!({ "signature": signature }))
 }
 
 fn sent(request: &ModelRequest) -> Value {
@@ -99,9 +67,7 @@ fn messages_are_sent_as_the_service_wants_them() {
         ),
         (
             "an image",
-            vec![Message::User {
-                parts: vec![UserPart::Image { media_type: "image/png".into(), data: "QUJD".into() }],
-            }],
+            vec![Message::User { parts: vec![image()] }],
             json!([user(
                 &json!([{ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "QUJD" } }])
             )]),
@@ -111,12 +77,7 @@ fn messages_are_sent_as_the_service_wants_them() {
             vec![
                 hi(),
                 assistant(vec![call("1", "t1", json!({ "path": "a" })), call("2", "t2", json!({}))]),
-                Message::ToolReturns {
-                    returns: vec![
-                        returned("1", ReturnStatus::Ok, "A"),
-                        returned("2", ReturnStatus::Denied, "no"),
-                    ],
-                },
+                returns(vec![ok("1", "A"), returned("2", ReturnStatus::Denied, "no")]),
                 Message::user("go on"),
             ],
             json!([
@@ -131,11 +92,7 @@ fn messages_are_sent_as_the_service_wants_them() {
         ),
         (
             "arguments that were no object go back as one",
-            vec![
-                hi(),
-                assistant(vec![call("1", "t1", json!("{oops"))]),
-                Message::ToolReturns { returns: vec![returned("1", ReturnStatus::Ok, "")] },
-            ],
+            vec![hi(), assistant(vec![call("1", "t1", json!("{oops"))]), returns(vec![ok("1", "")])],
             json!([
                 user(&json!([t("hi")])),
                 said(
@@ -146,21 +103,21 @@ fn messages_are_sent_as_the_service_wants_them() {
         ),
         (
             "signed thinking goes back to its own model",
-            vec![hi(), assistant(vec![thinking(WIRE, "claude-x", "sig"), text("ok")])],
+            vec![hi(), assistant(vec![signed(WIRE, "claude-x", "sig"), text("ok")])],
             json!([
                 user(&json!([t("hi")])),
                 said(&json!([{ "type": "thinking", "thinking": "Hm.", "signature": "sig" }, t("ok")]))
             ]),
         ),
         (
-            "and to nobody else; without a signature to nobody",
+            "and to no other; without a signature to none",
             vec![
                 hi(),
                 assistant(vec![
-                    thinking(WIRE, "claude-y", "sig"),
-                    thinking("openai_chat", "claude-x", "sig"),
-                    thinking(WIRE, "claude-x", ""),
-                    AssistantPart::new(PartKind::Thinking { text: "Hm.".into() }),
+                    signed(WIRE, "claude-y", "sig"),
+                    signed("openai_chat", "claude-x", "sig"),
+                    signed(WIRE, "claude-x", ""),
+                    thinking(),
                     text("ok"),
                 ]),
             ],
@@ -171,18 +128,8 @@ fn messages_are_sent_as_the_service_wants_them() {
             vec![
                 hi(),
                 assistant(vec![
-                    with(
-                        AssistantPart::new(PartKind::Native),
-                        WIRE,
-                        "claude-x",
-                        json!({ "type": "redacted_thinking", "data": "x" }),
-                    ),
-                    with(
-                        AssistantPart::new(PartKind::Native),
-                        WIRE,
-                        "claude-y",
-                        json!({ "type": "redacted_thinking", "data": "y" }),
-                    ),
+                    with(native(), WIRE, "claude-x", json!({ "type": "redacted_thinking", "data": "x" })),
+                    with(native(), WIRE, "claude-y", json!({ "type": "redacted_thinking", "data": "y" })),
                     text("ok"),
                 ]),
             ],
@@ -201,15 +148,7 @@ fn messages_are_sent_as_the_service_wants_them() {
             vec![
                 hi(),
                 assistant(vec![call("1", "t1", json!({ "path": "a" }))]),
-                Message::ToolReturns {
-                    returns: vec![ToolReturn {
-                        content: vec![ReturnPart::Image {
-                            media_type: "image/png".into(),
-                            data: "QUJD".into(),
-                        }],
-                        ..returned("1", ReturnStatus::Ok, "")
-                    }],
-                },
+                returns(vec![pictured("1")]),
             ],
             json!([
                 user(&json!([t("hi")])),
@@ -229,7 +168,7 @@ fn messages_are_sent_as_the_service_wants_them() {
 
 #[test]
 fn what_cannot_be_said_is_refused() {
-    let orphan = Message::ToolReturns { returns: vec![returned("9", ReturnStatus::Ok, "x")] };
+    let orphan = returns(vec![ok("9", "x")]);
     for list in [vec![], vec![assistant(vec![text("a")])], vec![Message::user("hi"), orphan]] {
         let error = Anthropic.encode(&request(list)).unwrap_err();
         assert_eq!(error.class, ErrorClass::BadRequest);
@@ -349,18 +288,18 @@ fn an_open_loop_without_signed_thinking_asks_for_none() {
         let mut asked = request(vec![
             Message::user("hi"),
             assistant(vec![first, call("1", "t1", json!({}))]),
-            Message::ToolReturns { returns: vec![returned("1", ReturnStatus::Ok, "A")] },
+            returns(vec![ok("1", "A")]),
         ]);
         asked.thinking = ThinkingLevel::Low;
         sent(&asked)["thinking"].clone()
     };
-    assert_eq!(list(thinking("other", "claude-x", "sig")), Value::Null);
-    assert_eq!(list(thinking(WIRE, "claude-x", "sig"))["type"], "enabled");
+    assert_eq!(list(signed("other", "claude-x", "sig")), Value::Null);
+    assert_eq!(list(signed(WIRE, "claude-x", "sig"))["type"], "enabled");
 }
 
 #[test]
 fn a_container_goes_back() {
-    let part = with(AssistantPart::new(PartKind::Native), WIRE, "claude-x", json!({ "container": "box_1" }));
+    let part = with(native(), WIRE, "claude-x", json!({ "container": "box_1" }));
     let body = sent(&request(vec![Message::user("hi"), assistant(vec![text("a"), part])]));
     assert_eq!(body["container"], "box_1");
     assert_eq!(body["messages"][1]["content"], json!([{ "type": "text", "text": "a" }]));
@@ -371,8 +310,8 @@ fn a_container_goes_back() {
 fn a_longer_conversation_begins_with_the_shorter() {
     let all = vec![
         Message::user("hi"),
-        assistant(vec![thinking(WIRE, "claude-x", "sig"), call("1", "", json!({ "b": 1, "a": 2 }))]),
-        Message::ToolReturns { returns: vec![returned("1", ReturnStatus::Ok, "A")] },
+        assistant(vec![signed(WIRE, "claude-x", "sig"), call("1", "", json!({ "b": 1, "a": 2 }))]),
+        returns(vec![ok("1", "A")]),
         assistant(vec![text("ok")]),
         Message::user("more"),
     ];

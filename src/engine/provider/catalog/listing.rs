@@ -13,6 +13,7 @@ use super::presets::{LMSTUDIO, Preset};
 use crate::config::{Codec, ThinkingStyle};
 use crate::provider::decoder::malformed;
 use crate::provider::http::{Endpoint, get_json};
+use crate::provider::json_fields::string;
 use crate::provider::wire_text::escaped;
 use crate::provider::{Price, Profile, ProviderError};
 
@@ -144,17 +145,11 @@ fn read(form: ListForm, page: &Value) -> Result<(Vec<ListedModel>, Option<String
     let good = |listed: &ListedModel| !listed.name.is_empty() && listed.name.len() <= LONGEST_NAME;
     let listed = items.iter().filter_map(item).filter(good).collect();
     let next = match form {
-        ListForm::Anthropic if page.get("has_more").and_then(Value::as_bool) == Some(true) => {
-            text(page, "last_id")
-        }
-        ListForm::Gemini => text(page, "nextPageToken").filter(|token| !token.is_empty()),
+        ListForm::Anthropic if page.get("has_more") == Some(&Value::Bool(true)) => string(page, "last_id"),
+        ListForm::Gemini => string(page, "nextPageToken"),
         ListForm::Anthropic | ListForm::OpenAi | ListForm::Ollama | ListForm::LmStudio => None,
     };
     Ok((listed, next))
-}
-
-fn text(item: &Value, key: &str) -> Option<String> {
-    item.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Returns the number of tokens at the first of these places that has one; 0 means unknown.
@@ -197,7 +192,7 @@ fn open_ai(item: &Value) -> Option<ListedModel> {
         images: sees.or(vision),
         ..Profile::default()
     };
-    Some(ListedModel { name: text(item, "id")?, profile })
+    Some(ListedModel { name: string(item, "id")?, profile })
 }
 
 fn anthropic(item: &Value) -> Option<ListedModel> {
@@ -210,7 +205,7 @@ fn anthropic(item: &Value) -> Option<ListedModel> {
         images: supports("image_input"),
         ..Profile::default()
     };
-    Some(ListedModel { name: text(item, "id")?, profile })
+    Some(ListedModel { name: string(item, "id")?, profile })
 }
 
 fn gemini(item: &Value) -> Option<ListedModel> {
@@ -218,7 +213,7 @@ fn gemini(item: &Value) -> Option<ListedModel> {
     if methods.is_some_and(|methods| !methods.iter().any(|method| method == "generateContent")) {
         return None;
     }
-    let name = text(item, "name")?;
+    let name = string(item, "name")?;
     let profile = Profile {
         window: tokens(item, &["/inputTokenLimit"]),
         max_output: tokens(item, &["/outputTokenLimit"]),
@@ -234,11 +229,11 @@ fn ollama(item: &Value) -> Option<ListedModel> {
     if family.ends_with("bert") {
         return None;
     }
-    Some(ListedModel { name: text(item, "name")?, profile: Profile::default() })
+    Some(ListedModel { name: string(item, "name")?, profile: Profile::default() })
 }
 
 fn lm_studio(item: &Value) -> Option<ListedModel> {
-    let kind = text(item, "type")?;
+    let kind = string(item, "type")?;
     if kind == "embeddings" {
         return None;
     }
@@ -247,7 +242,7 @@ fn lm_studio(item: &Value) -> Option<ListedModel> {
         images: Some(kind == "vlm"),
         ..Profile::default()
     };
-    Some(ListedModel { name: text(item, "id")?, profile })
+    Some(ListedModel { name: string(item, "id")?, profile })
 }
 
 /// Converts a list's statement: that a model cannot think is certain; how to request thinking, a list does
@@ -260,7 +255,7 @@ fn never_where(thinks: Option<bool>) -> ThinkingStyle {
 fn add_loaded(models: &mut [ListedModel], loaded: &Value) {
     let Some(items) = loaded.get("models").and_then(Value::as_array) else { return };
     for item in items {
-        let (Some(name), Some(window)) = (text(item, "name"), tokens(item, &["/context_length"])) else {
+        let (Some(name), Some(window)) = (string(item, "name"), tokens(item, &["/context_length"])) else {
             continue;
         };
         for model in models.iter_mut().filter(|model| model.name == name) {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::presets::{LocalForm, PRESETS, Preset};
 use crate::provider::http;
+use crate::provider::json_fields::string;
 
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: usize = 1024 * 1024;
@@ -82,18 +83,17 @@ fn models(form: LocalForm, answer: &Value) -> Option<Vec<String>> {
         LocalForm::Ollama => "models",
         LocalForm::LmStudio | LocalForm::LlamaCpp => "data",
     };
-    let text = |item: &'_ Value, key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
     let named = |item: &Value| match form {
-        LocalForm::Ollama => item.get("digest").or(item.get("details")).map(|_| text(item, "name")),
+        LocalForm::Ollama => item.get("digest").or(item.get("details")).map(|_| string(item, "name")),
         LocalForm::LmStudio => {
-            let kind = text(item, "type")?;
-            Some(text(item, "id").filter(|_| kind != "embeddings"))
+            let kind = string(item, "type")?;
+            Some(string(item, "id").filter(|_| kind != "embeddings"))
         }
-        LocalForm::LlamaCpp => (text(item, "owned_by")? == "llamacpp").then(|| text(item, "id")),
+        LocalForm::LlamaCpp => (string(item, "owned_by")? == "llamacpp").then(|| string(item, "id")),
     };
     let items = answer.get(list).and_then(Value::as_array)?;
     let models: Option<Vec<Option<String>>> = items.iter().map(named).collect();
-    let models: Vec<String> = models?.into_iter().flatten().filter(|model| !model.is_empty()).collect();
+    let models: Vec<String> = models?.into_iter().flatten().collect();
     (!models.is_empty()).then_some(models)
 }
 

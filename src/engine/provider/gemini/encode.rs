@@ -5,9 +5,8 @@
 //! Opaque data is sent back only to the codec and model that created it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::signatures::{self, SIGNATURE};
@@ -29,9 +28,11 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
         body.set("systemInstruction", json!({ "parts": [{ "text": clean(&request.system) }] }));
     }
     if !request.tools.is_empty() {
-        body.set_tools(&request.tools, "gemini", || {
-            [BTreeMap::from([("functionDeclarations", declarations(request))])]
-        });
+        body.set_tools(
+            &request.tools,
+            "gemini",
+            || json!([{ "functionDeclarations": declarations(request) }]),
+        );
         let mode = match request.tool_choice {
             ToolChoice::Auto => "AUTO",
             ToolChoice::Required => "ANY",
@@ -47,19 +48,11 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
     body.into_bytes()
 }
 
-#[derive(Serialize)]
-struct Declaration<'a> {
-    name: Cow<'a, str>,
-    description: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parameters: Option<Value>,
-}
-
-fn declarations(request: &ModelRequest) -> Vec<Declaration<'_>> {
-    let declared = request.tools.iter().map(|ToolSchema { name, description, parameters, .. }| Declaration {
-        name: function_name(name),
-        description,
-        parameters: schema::parameters(parameters),
+fn declarations(request: &ModelRequest) -> Vec<Value> {
+    let declared = request.tools.iter().map(|ToolSchema { name, description, parameters }| {
+        let mut declared = json!({ "name": function_name(name), "description": description });
+        wire_text::set_some(&mut declared, "parameters", schema::parameters(parameters));
+        declared
     });
     declared.collect()
 }
@@ -140,13 +133,9 @@ impl<'a> ContentParts<'a> {
         let text = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_str);
         let (name, id) = (function_name(call.name.as_str()), text("id"));
         let mut function = json!({ "name": name, "args": wire_text::arguments(&call.args) });
-        if let Some(id) = id {
-            function["id"] = json!(id);
-        }
+        wire_text::set_some(&mut function, "id", id);
         let mut part = json!({ "functionCall": function });
-        if let Some(signature) = text(SIGNATURE) {
-            part[SIGNATURE] = json!(signature);
-        }
+        wire_text::set_some(&mut part, SIGNATURE, text(SIGNATURE));
         self.calls.insert(&call.id, SentCall { name, id });
         part
     }
@@ -158,9 +147,7 @@ impl<'a> ContentParts<'a> {
         for returned in returns {
             let sent = self.calls.get(&returned.call).ok_or_else(|| no_such_call(&returned.call))?;
             let mut response = json!({ "name": sent.name, "response": response(returned) });
-            if let Some(id) = sent.id {
-                response["id"] = json!(id);
-            }
+            wire_text::set_some(&mut response, "id", sent.id);
             parts.push(json!({ "functionResponse": response }));
             for part in &returned.content {
                 if let ReturnPart::Image { media_type, data } = part {

@@ -106,9 +106,8 @@ impl GeminiEnd {
             return None;
         }
         let unsaid = || format!("the service discarded the model's reply: {}", self.raw);
-        let mut error = ProviderError::new(ErrorClass::BadReply, self.message.clone().unwrap_or_else(unsaid));
-        error.code = Some(self.raw.clone());
-        Some(error)
+        let error = ProviderError::new(ErrorClass::BadReply, self.message.clone().unwrap_or_else(unsaid));
+        Some(ProviderError { code: Some(self.raw.clone()), ..error })
     }
 }
 

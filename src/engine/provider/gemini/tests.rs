@@ -1,12 +1,12 @@
-//! What is sent for each kind of message, what must never be sent, and how schemas are converted.
+//! The body for each kind of message, texts that must never be sent, and how schemas are converted.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::config::{ThinkingLevel, ThinkingStyle};
-use crate::message::{
-    AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
-    StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
+use crate::message::{AssistantPart, Message, NoteKind, PartKind, ReturnPart, ReturnStatus, ToolReturn};
+use crate::provider::codec_kit::{
+    self, assistant, image, native, ok, returned, returns, text, thinking, with,
 };
 use crate::provider::{ErrorClass, StartKind, StreamDecoder, StreamEvent, ToolChoice, ToolSchema};
 
@@ -17,43 +17,12 @@ fn request(model: &str, messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new(model, messages)
 }
 
-fn assistant(parts: Vec<AssistantPart>) -> Message {
-    Message::Assistant(AssistantMessage {
-        parts,
-        asked: String::new(),
-        model: "x".into(),
-        stop: StopReason::new(StopKind::EndTurn),
-    })
-}
-
-fn text(text: &str) -> AssistantPart {
-    AssistantPart::new(PartKind::Text { text: text.into() })
-}
-
-fn thinking() -> AssistantPart {
-    AssistantPart::new(PartKind::Thinking { text: "Hm.".into() })
-}
-
 fn call(id: &str) -> AssistantPart {
-    AssistantPart::new(PartKind::ToolCall(ToolCall {
-        id: CallId(id.into()),
-        wire_id: format!("made_up_{id}"),
-        name: ToolName::new("read_file"),
-        args: json!({ "path": id }),
-    }))
-}
-
-fn with(mut part: AssistantPart, wire: &str, model: &str, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque::new(wire, model, data));
-    part
+    codec_kit::call(id, &format!("made_up_{id}"), json!({ "path": id }))
 }
 
 fn own(part: AssistantPart, model: &str, data: Value) -> AssistantPart {
     with(part, WIRE, model, data)
-}
-
-fn returned(id: &str, status: ReturnStatus, text: &str) -> ToolReturn {
-    ToolReturn::program(CallId(id.into()), status, text)
 }
 
 fn sent(request: &ModelRequest) -> Value {
@@ -72,11 +41,10 @@ fn said(parts: &Value) -> Value {
 fn messages_are_sent_as_the_service_wants_them() {
     let hi = || Message::user("hi");
     let t = |text: &str| json!({ "text": text });
-    let ok = |id: &str| returned(id, ReturnStatus::Ok, id);
     let answer =
         |id: &str| json!({ "functionResponse": { "name": "read_file", "response": { "output": id } } });
     let function = |id: &str| json!({ "functionCall": { "name": "read_file", "args": { "path": id } } });
-    let image = || ReturnPart::Image { media_type: "image/png".into(), data: "AA".into() };
+    let picture = ReturnPart::Image { media_type: "image/png".into(), data: "QUJD".into() };
     let cases: Vec<(&str, Vec<Message>, Value)> = vec![
         (
             "neighbours of one role are one content",
@@ -99,17 +67,15 @@ fn messages_are_sent_as_the_service_wants_them() {
         ),
         (
             "an image",
-            vec![Message::User {
-                parts: vec![UserPart::Image { media_type: "image/png".into(), data: "AA".into() }],
-            }],
-            json!([user(&json!([{ "inlineData": { "mimeType": "image/png", "data": "AA" } }]))]),
+            vec![Message::User { parts: vec![image()] }],
+            json!([user(&json!([{ "inlineData": { "mimeType": "image/png", "data": "QUJD" } }]))]),
         ),
         (
             "returns are one content in call order, with an id only where the server gave one",
             vec![
                 hi(),
                 assistant(vec![call("a"), own(call("b"), OLD, json!({ "id": "k1" }))]),
-                Message::ToolReturns { returns: vec![ok("a"), returned("b", ReturnStatus::Denied, "no")] },
+                returns(vec![ok("a", "a"), returned("b", ReturnStatus::Denied, "no")]),
                 hi(),
             ],
             json!([
@@ -130,15 +96,13 @@ fn messages_are_sent_as_the_service_wants_them() {
             vec![
                 hi(),
                 assistant(vec![call("a"), call("b")]),
-                Message::ToolReturns {
-                    returns: vec![
-                        ToolReturn {
-                            content: vec![ReturnPart::Text { text: "a".into() }, image()],
-                            ..ok("a")
-                        },
-                        ok("b"),
-                    ],
-                },
+                returns(vec![
+                    ToolReturn {
+                        content: vec![ReturnPart::Text { text: "a".into() }, picture],
+                        ..ok("a", "a")
+                    },
+                    ok("b", "b"),
+                ]),
             ],
             json!([
                 user(&json!([t("hi")])),
@@ -147,7 +111,7 @@ fn messages_are_sent_as_the_service_wants_them() {
                     answer("a"),
                     answer("b"),
                     t("[note from co: image returned by read_file]"),
-                    { "inlineData": { "mimeType": "image/png", "data": "AA" } },
+                    { "inlineData": { "mimeType": "image/png", "data": "QUJD" } },
                 ])),
             ]),
         ),
@@ -169,12 +133,12 @@ fn signatures_go_back_on_their_own_part_to_their_own_model() {
             text("b"),
             with(call("c"), wire, model, json!({ "thoughtSignature": "s2", "id": "k" })),
             call("d"),
-            with(AssistantPart::new(PartKind::Native), wire, model, code.clone()),
-            with(AssistantPart::new(PartKind::Native), wire, model, empty.clone()),
+            with(native(), wire, model, code.clone()),
+            with(native(), wire, model, empty.clone()),
         ])
     };
     let answered = |wire: &str, model: &str, asked: &str| {
-        let returns = vec![returned("c", ReturnStatus::Ok, "r"), returned("d", ReturnStatus::Ok, "r")];
+        let returns = vec![ok("c", "r"), ok("d", "r")];
         let messages = vec![Message::user("hi"), reply(wire, model), Message::ToolReturns { returns }];
         sent(&request(asked, messages))["contents"][1]["parts"].clone()
     };
@@ -220,14 +184,8 @@ fn signatures_go_back_on_their_own_part_to_their_own_model() {
 
 #[test]
 fn a_conversation_begins_with_the_user_and_answers_its_own_calls() {
-    let broken = [
-        vec![],
-        vec![assistant(vec![text("a")])],
-        vec![
-            Message::user("hi"),
-            Message::ToolReturns { returns: vec![returned("a", ReturnStatus::Ok, "r")] },
-        ],
-    ];
+    let broken =
+        [vec![], vec![assistant(vec![text("a")])], vec![Message::user("hi"), returns(vec![ok("a", "r")])]];
     for messages in broken {
         let error = Gemini.encode(&request(OLD, messages)).unwrap_err();
         assert_eq!(error.class, ErrorClass::BadRequest);
@@ -491,7 +449,7 @@ fn a_longer_conversation_begins_as_the_shorter() {
     let long = [
         Message::user("hi"),
         assistant(vec![text("a"), call("c")]),
-        Message::ToolReturns { returns: vec![returned("c", ReturnStatus::Ok, "r")] },
+        returns(vec![ok("c", "r")]),
         assistant(vec![text("b")]),
         Message::user("more"),
     ];

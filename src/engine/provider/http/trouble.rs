@@ -16,7 +16,7 @@ use super::connects::ConnectionCounter;
 use super::network::ProxyRoute;
 use super::secrets::Secrets;
 use super::setup_error::{causes, deepest};
-use crate::provider::decoder::web_page;
+use crate::provider::decoder::{malformed, web_page};
 use crate::provider::{ErrorClass, ProviderError};
 use crate::stdx::moment::duration;
 use crate::stdx::secrecy::shown_address;
@@ -77,13 +77,9 @@ impl Destination {
         let reason = self.reason(&error);
         match &self.proxy {
             Some(proxy) if (!self.is_https || says(&error, "tunnel error: failed to create")) => {
-                let mut error = ProviderError::new(
-                    ErrorClass::Proxy,
-                    format!("could not reach the proxy {}: {reason}", proxy.shown),
-                );
+                let message = format!("could not reach the proxy {}: {reason}", proxy.shown);
                 // Like any host, the proxy may be reachable again soon.
-                error.should_retry = Some(true);
-                error
+                ProviderError { should_retry: Some(true), ..ProviderError::new(ErrorClass::Proxy, message) }
             }
             Some(_) | None => network(format!("could not reach {}: {reason}", self.shown)),
         }
@@ -91,13 +87,12 @@ impl Destination {
 
     /// Returns the error for a status that a proxy or a network sends, but no model service.
     pub fn in_the_way(&self, status: u16) -> Option<ProviderError> {
-        let mut error = match status {
+        let error = match status {
             407 => self.wants_credentials(),
             511 => web_page(),
             _ => return None,
         };
-        error.status = Some(status);
-        Some(error)
+        Some(ProviderError { status: Some(status), ..error })
     }
 
     fn towards(&self) -> String {
@@ -199,7 +194,7 @@ fn network(message: String) -> ProviderError {
 /// The error for a connection that broke during the reply.
 pub(super) fn broken(error: &reqwest::Error) -> ProviderError {
     if ["gzip", "deflate"].iter().any(|word| says(error, word)) {
-        return ProviderError::new(ErrorClass::Malformed, "the server's answer could not be decompressed");
+        return malformed("the server's answer could not be decompressed");
     }
     let cut = ["unexpected EOF", "end of file before message length"];
     if cut.iter().any(|words| says(error, words)) {
@@ -225,9 +220,7 @@ pub(super) fn compressed(response: &Response) -> Option<ProviderError> {
         return None;
     }
     let message = format!("the response is compressed as {how}, which `co` did not request and cannot read");
-    let mut error = ProviderError::new(ErrorClass::Malformed, message);
-    error.should_retry = Some(false);
-    Some(error)
+    Some(ProviderError { should_retry: Some(false), ..malformed(message) })
 }
 
 /// Returns the error for a redirect, which is not followed: the key would be sent to another host.
@@ -236,14 +229,11 @@ pub(super) fn redirected(response: &Response) -> ProviderError {
     // The query is internal to the network, and long.
     let to = to.map(|to| shown_address(to.split(['?', '#']).next().unwrap_or_default()));
     let to = to.unwrap_or_else(|| "elsewhere".to_owned());
-    let mut error = ProviderError::new(
-        ErrorClass::NotFound,
-        format!(
-            "the server redirects to {to}, which is not followed: it may be a network login page, or the base URL is wrong"
-        ),
+    let message = format!(
+        "the server redirects to {to}, which is not followed: it may be a network login page, or the base URL is wrong"
     );
-    error.status = Some(response.status().as_u16());
-    error
+    let status = Some(response.status().as_u16());
+    ProviderError { status, ..ProviderError::new(ErrorClass::NotFound, message) }
 }
 
 /// Returns the first error of this type in the chain of causes.

@@ -9,7 +9,7 @@ use super::texts;
 pub struct Script {
     /// Each step is one reply; the next one follows if all calls of the one before succeeded.
     pub steps: Vec<Reply>,
-    /// What the reply after the last calls ends with.
+    /// The end of the reply after the last calls.
     pub end: String,
 }
 

@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::message::{
-    AssistantMessage, AssistantPart, CallId, Message, NoteKind, PartKind, ReturnStatus, ToolCall, ToolName,
-    ToolReturn,
-};
+use crate::message::{AssistantPart, CallId, Message, NoteKind, PartKind, ReturnStatus, ToolCall, ToolName};
+use crate::provider::codec_kit::{self, assistant, returns};
 use crate::provider::{ToolChoice, ToolList, ToolSchema};
 
 const TOOLS: [&str; 7] =
@@ -26,16 +24,11 @@ fn said(request: &ModelRequest) -> (String, Vec<String>) {
 
 fn call(name: &str, args: Value) -> Message {
     let call = ToolCall { id: CallId("1".into()), wire_id: "1".into(), name: ToolName::new(name), args };
-    Message::Assistant(AssistantMessage {
-        parts: vec![AssistantPart::new(PartKind::ToolCall(call))],
-        asked: String::new(),
-        model: Offline::MODEL.into(),
-        stop: StopReason::new(StopKind::ToolUse),
-    })
+    assistant(vec![AssistantPart::new(PartKind::ToolCall(call))])
 }
 
 fn returned(status: ReturnStatus, text: &str) -> Message {
-    Message::ToolReturns { returns: vec![ToolReturn::program(CallId("1".into()), status, text)] }
+    returns(vec![codec_kit::returned("1", status, text)])
 }
 
 #[test]

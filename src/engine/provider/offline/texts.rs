@@ -27,7 +27,7 @@ The tour writes no summaries. What the user asked and what was changed is listed
 /// The title of every session.
 pub const TITLE: &str = "A tour of co";
 
-/// What it understands.
+/// The commands that it understands.
 pub const WHAT_I_CAN_DO: &str = include_str!("what_i_can_do.md");
 
 /// The answer to a greeting.
@@ -84,7 +84,7 @@ Now something that changes a file. I propose to write `co-tour.md`; nothing happ
 then press `y`, or `n`, or `e` to change the text first.
 ";
 
-/// What the tour writes.
+/// The file that the tour writes.
 pub const TOUR_NOTE: &str = "\
 # A note from the tour of co
 

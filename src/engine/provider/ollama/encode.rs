@@ -10,7 +10,7 @@ use super::decode::THINKING;
 use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{AssistantMessage, ToolCall};
 use crate::provider::message_list::{MessageForm, MessageList, UserItem, own_thinking};
-use crate::provider::wire_text::{self, Body, FunctionTool, IdShape, level};
+use crate::provider::wire_text::{self, Body, IdShape, function_tool, level};
 use crate::provider::{ModelRequest, ProviderError, ToolChoice};
 
 /// Models that accept a level only, by the start of their names; used where the profile has no thinking
@@ -62,8 +62,8 @@ fn think(request: &ModelRequest) -> Option<Value> {
     }
 }
 
-fn tools(request: &ModelRequest) -> Vec<FunctionTool<'_>> {
-    request.tools.iter().map(|tool| FunctionTool::of(tool, None)).collect()
+fn tools(request: &ModelRequest) -> Vec<Value> {
+    request.tools.iter().map(|tool| function_tool(tool, None)).collect()
 }
 
 fn messages(request: &ModelRequest) -> Result<Vec<Value>, ProviderError> {

@@ -1,12 +1,12 @@
-//! What is sent for each kind of message, what must never be sent, and which notices follow a reply.
+//! The body for each kind of message, texts that must never be sent, and the notices after a reply.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::config::{ThinkingLevel, ThinkingStyle};
-use crate::message::{
-    AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
-    StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
+use crate::message::{AssistantPart, Message, NoteKind, ReturnStatus, StopKind, StopReason, UserPart};
+use crate::provider::codec_kit::{
+    assistant, call, ended, image, ok, pictured, returned, returns, text, thinking, with,
 };
 use crate::provider::{ErrorClass, ToolChoice, ToolSchema};
 
@@ -14,39 +14,8 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("qwen3:8b", messages)
 }
 
-fn ended(parts: Vec<AssistantPart>, stop: StopReason) -> Message {
-    Message::Assistant(AssistantMessage { parts, asked: String::new(), model: "qwen3:8b".into(), stop })
-}
-
-fn assistant(parts: Vec<AssistantPart>) -> Message {
-    ended(parts, StopReason::new(StopKind::EndTurn))
-}
-
-fn text(text: &str) -> AssistantPart {
-    AssistantPart::new(PartKind::Text { text: text.into() })
-}
-
-fn with(mut part: AssistantPart, wire: &str, model: &str, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque::new(wire, model, data));
-    part
-}
-
-fn thinking(wire: &str, model: &str) -> AssistantPart {
-    let part = AssistantPart::new(PartKind::Thinking { text: "Hm.".into() });
-    with(part, wire, model, json!({ "field": "thinking" }))
-}
-
-fn call(id: &str, wire_id: &str, args: Value) -> AssistantPart {
-    AssistantPart::new(PartKind::ToolCall(ToolCall {
-        id: CallId(id.into()),
-        wire_id: wire_id.into(),
-        name: ToolName::new("read_file"),
-        args,
-    }))
-}
-
-fn returned(id: &str, status: ReturnStatus, text: &str) -> ToolReturn {
-    ToolReturn::program(CallId(id.into()), status, text)
+fn reasoned(wire: &str, model: &str) -> AssistantPart {
+    with(thinking(), wire, model, json!({ "field": "thinking" }))
 }
 
 fn sent(request: &ModelRequest) -> Value {
@@ -70,8 +39,7 @@ fn tool(id: &str, content: &str) -> Value {
 #[test]
 fn messages_are_sent_as_the_server_wants_them() {
     let hi = || Message::user("hi");
-    let picture = || UserPart::Image { media_type: "image/png".into(), data: "QUJD".into() };
-    let answered = |id: &str| Message::ToolReturns { returns: vec![returned(id, ReturnStatus::Ok, "A")] };
+    let answered = |id: &str| returns(vec![ok(id, "A")]);
     let refused = StopReason { kind: StopKind::Refusal, raw: None, detail: Some("I cannot.".into()) };
     let extra = json!({ "call": { "x": 1 }, "function": { "y": 2 } });
     let cases: Vec<(&str, Vec<Message>, Value)> = vec![
@@ -87,7 +55,7 @@ fn messages_are_sent_as_the_server_wants_them() {
         ),
         (
             "an image",
-            vec![Message::User { parts: vec![UserPart::Text { text: "see".into() }, picture()] }],
+            vec![Message::User { parts: vec![UserPart::Text { text: "see".into() }, image()] }],
             json!([{ "role": "user", "content": "see", "images": ["QUJD"] }]),
         ),
         (
@@ -99,12 +67,7 @@ fn messages_are_sent_as_the_server_wants_them() {
                     call("1", "a1", json!({ "path": "a" })),
                     call("2", "b1", json!("{oops")),
                 ]),
-                Message::ToolReturns {
-                    returns: vec![
-                        returned("1", ReturnStatus::Ok, ""),
-                        returned("2", ReturnStatus::Failed, "no JSON"),
-                    ],
-                },
+                returns(vec![ok("1", ""), returned("2", ReturnStatus::Failed, "no JSON")]),
                 Message::user("go on"),
             ],
             json!([
@@ -117,19 +80,7 @@ fn messages_are_sent_as_the_server_wants_them() {
         ),
         (
             "pictures in a return follow it",
-            vec![
-                hi(),
-                assistant(vec![call("1", "a1", json!({}))]),
-                Message::ToolReturns {
-                    returns: vec![ToolReturn {
-                        content: vec![ReturnPart::Image {
-                            media_type: "image/png".into(),
-                            data: "QUJD".into(),
-                        }],
-                        ..returned("1", ReturnStatus::Ok, "")
-                    }],
-                },
-            ],
+            vec![hi(), assistant(vec![call("1", "a1", json!({}))]), returns(vec![pictured("1")])],
             json!([
                 user("hi"),
                 { "role": "assistant", "content": "", "tool_calls": [called("a1", &json!({}))] },
@@ -141,13 +92,13 @@ fn messages_are_sent_as_the_server_wants_them() {
             "its own thinking goes back with calls, and only with calls",
             vec![
                 hi(),
-                assistant(vec![thinking(WIRE, "qwen3:8b"), text("ok")]),
+                assistant(vec![reasoned(WIRE, "qwen3:8b"), text("ok")]),
                 hi(),
-                assistant(vec![thinking(WIRE, "qwen3:8b"), call("1", "a1", json!({}))]),
+                assistant(vec![reasoned(WIRE, "qwen3:8b"), call("1", "a1", json!({}))]),
                 answered("1"),
                 assistant(vec![
-                    thinking(WIRE, "llama"),
-                    thinking("anthropic", "qwen3:8b"),
+                    reasoned(WIRE, "llama"),
+                    reasoned("anthropic", "qwen3:8b"),
                     call("2", "a2", json!({})),
                 ]),
                 answered("2"),
@@ -188,10 +139,7 @@ fn messages_are_sent_as_the_server_wants_them() {
 
 #[test]
 fn a_return_without_its_call_is_refused() {
-    let list = vec![
-        Message::user("hi"),
-        Message::ToolReturns { returns: vec![returned("9", ReturnStatus::Ok, "x")] },
-    ];
+    let list = vec![Message::user("hi"), returns(vec![ok("9", "x")])];
     assert_eq!(Ollama::default().encode(&request(list)).unwrap_err().class, ErrorClass::BadRequest);
 }
 
@@ -272,7 +220,7 @@ fn what_was_cut_is_noticed() {
         ("it fits", 8_000, usage(Some(2_000), 50), None),
         ("few bytes a token", 8_000, usage(Some(4_000), 50), None),
         ("long words", 8_000, usage(Some(1_010), 50), None),
-        ("nothing is told", 80_000, usage(None, 50), None),
+        ("no window is known", 80_000, usage(None, 50), None),
         ("cut to the context", 80_000, usage(Some(4_096), 50), Some("read only part")),
         ("cut by whole messages", 80_000, usage(Some(40), 50), Some("read only part")),
         ("full after the answer", 12_000, usage(Some(4_000), 96), Some("fills Ollama's context")),

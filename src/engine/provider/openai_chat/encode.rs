@@ -12,7 +12,7 @@ use super::{
     reasoning, strict,
 };
 use crate::message::{Message, MessagePiece};
-use crate::provider::wire_text::{Body, FunctionTool};
+use crate::provider::wire_text::{Body, function_tool};
 use crate::provider::{ModelRequest, ProviderError, ToolChoice, ToolSchema};
 
 /// Returns the body's bytes.
@@ -71,13 +71,13 @@ fn set_tools(body: &mut Body, request: &ModelRequest, quirks: Quirks) {
     }
 }
 
-fn tools(request: &ModelRequest, strictness: StrictSchemas) -> Vec<FunctionTool<'_>> {
+fn tools(request: &ModelRequest, strictness: StrictSchemas) -> Vec<Value> {
     let strict = |tool: &ToolSchema| match strictness {
         StrictSchemas::Unsaid => None,
         StrictSchemas::Off => Some(false),
         StrictSchemas::WhereItFits => strict::fits(&tool.parameters).then_some(true),
     };
-    request.tools.iter().map(|tool| FunctionTool::of(tool, strict(tool))).collect()
+    request.tools.iter().map(|tool| function_tool(tool, strict(tool))).collect()
 }
 
 fn marked_messages(request: &ModelRequest, quirks: Quirks) -> Result<Vec<Value>, ProviderError> {

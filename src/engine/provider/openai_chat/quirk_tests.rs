@@ -1,41 +1,22 @@
-//! What each difference between hosts changes in a body, and that it changes nothing else.
+//! The changes that each difference between hosts makes in a body, and that it changes nothing else.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::config::{ThinkingLevel, ThinkingStyle};
-use crate::message::{
-    AssistantMessage, AssistantPart, CallId, Message, Opaque, PartKind, ReturnStatus, StopKind, StopReason,
-    ToolCall, ToolName, ToolReturn,
-};
+use crate::message::Message;
+use crate::provider::codec_kit::{self, assistant, call, ok, returns, thinking};
 use crate::provider::{ModelRequest, Profile, ToolList, ToolSchema};
 
 const MODEL: &str = "anthropic/claude-x";
 
 /// A tool call with its thinking, its return, and the next user message.
 fn conversation(field: &str, wire_id: &str) -> Vec<Message> {
-    let thinking = AssistantPart {
-        kind: PartKind::Thinking { text: "Hm.".into() },
-        opaque: Some(Opaque::new(WIRE, MODEL, json!({ "field": field }))),
-    };
-    let id = CallId("s/1.1.1".into());
-    let call = PartKind::ToolCall(ToolCall {
-        id: id.clone(),
-        wire_id: wire_id.into(),
-        name: ToolName::new("read_file"),
-        args: json!({}),
-    });
-    let reply = AssistantMessage {
-        parts: vec![thinking, AssistantPart::new(call)],
-        asked: String::new(),
-        model: MODEL.into(),
-        stop: StopReason::new(StopKind::ToolUse),
-    };
-    let returns = vec![ToolReturn::program(id, ReturnStatus::Ok, "A")];
+    let thought = codec_kit::with(thinking(), WIRE, MODEL, json!({ "field": field }));
     vec![
         Message::user("hi"),
-        Message::Assistant(reply),
-        Message::ToolReturns { returns },
+        assistant(vec![thought, call("s/1.1.1", wire_id, json!({}))]),
+        returns(vec![ok("s/1.1.1", "A")]),
         Message::user("go on"),
     ]
 }

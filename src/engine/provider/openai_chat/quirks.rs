@@ -156,7 +156,7 @@ pub enum ToolsField {
     EmptyAfterCalls,
 }
 
-/// What may follow tool messages.
+/// Messages that may follow tool messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterReturns {

@@ -1,12 +1,12 @@
-//! What is sent for each kind of message, and what must never be sent.
+//! The body for each kind of message, and texts that must never be sent.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::config::ThinkingLevel;
-use crate::message::{
-    AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
-    StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
+use crate::message::{AssistantPart, Message, NoteKind, ReturnStatus, StopKind, StopReason, UserPart};
+use crate::provider::codec_kit::{
+    assistant, call, ended, image, native, ok, pictured, returned, returns, text, thinking, with,
 };
 use crate::provider::{ErrorClass, ToolChoice, ToolSchema};
 
@@ -14,39 +14,8 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("gpt-x", messages)
 }
 
-fn assistant(parts: Vec<AssistantPart>) -> Message {
-    ended(parts, StopReason::new(StopKind::EndTurn))
-}
-
-fn ended(parts: Vec<AssistantPart>, stop: StopReason) -> Message {
-    Message::Assistant(AssistantMessage { parts, asked: String::new(), model: "gpt-x".into(), stop })
-}
-
-fn text(text: &str) -> AssistantPart {
-    AssistantPart::new(PartKind::Text { text: text.into() })
-}
-
-fn call(id: &str, wire_id: &str, args: Value) -> AssistantPart {
-    AssistantPart::new(PartKind::ToolCall(ToolCall {
-        id: CallId(id.into()),
-        wire_id: wire_id.into(),
-        name: ToolName::new("read_file"),
-        args,
-    }))
-}
-
-fn with(mut part: AssistantPart, wire: &str, model: &str, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque::new(wire, model, data));
-    part
-}
-
-fn thinking(wire: &str, model: &str) -> AssistantPart {
-    let part = AssistantPart::new(PartKind::Thinking { text: "Hm.".into() });
-    with(part, wire, model, json!({ "field": "reasoning_content" }))
-}
-
-fn returned(id: &str, status: ReturnStatus, text: &str) -> ToolReturn {
-    ToolReturn::program(CallId(id.into()), status, text)
+fn reasoned(wire: &str, model: &str) -> AssistantPart {
+    with(thinking(), wire, model, json!({ "field": "reasoning_content" }))
 }
 
 fn sent(request: &ModelRequest, quirks: Quirks) -> Value {
@@ -74,18 +43,15 @@ fn called(id: &str, arguments: &str) -> Value {
 #[test]
 fn messages_are_sent_as_the_service_wants_them() {
     let hi = || Message::user("hi");
-    let image = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,QUJD" } });
-    let picture = || UserPart::Image { media_type: "image/png".into(), data: "QUJD".into() };
+    let shown = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,QUJD" } });
     let details = json!([{ "type": "reasoning.text", "text": "a", "signature": "s" }]);
-    let native = |model: &str| {
-        with(AssistantPart::new(PartKind::Native), WIRE, model, json!({ "reasoning_details": details }))
-    };
+    let details_of = |model: &str| with(native(), WIRE, model, json!({ "reasoning_details": details }));
     let extra = json!({ "extra_content": { "google": { "thought_signature": "s" } } });
     let mut call_with_extra = called("a1", "{}");
     call_with_extra["extra_content"] = extra["extra_content"].clone();
     let refused = StopReason { kind: StopKind::Refusal, raw: None, detail: Some("I cannot.".into()) };
     let tool = |id: &str, content: &str| json!({ "role": "tool", "tool_call_id": id, "content": content });
-    let answered = |id: &str| Message::ToolReturns { returns: vec![returned(id, ReturnStatus::Ok, "A")] };
+    let answered = |id: &str| returns(vec![ok(id, "A")]);
     let cases: Vec<(&str, Vec<Message>, Value)> = vec![
         (
             "neighbours of one role are merged",
@@ -99,8 +65,8 @@ fn messages_are_sent_as_the_service_wants_them() {
         ),
         (
             "an image",
-            vec![Message::User { parts: vec![UserPart::Text { text: "see".into() }, picture()] }],
-            json!([{ "role": "user", "content": [{ "type": "text", "text": "see" }, image] }]),
+            vec![Message::User { parts: vec![UserPart::Text { text: "see".into() }, image()] }],
+            json!([{ "role": "user", "content": [{ "type": "text", "text": "see" }, shown] }]),
         ),
         (
             "one message per return, in order, then what the user says",
@@ -111,12 +77,7 @@ fn messages_are_sent_as_the_service_wants_them() {
                     call("1", "a1", json!({ "path": "a" })),
                     call("2", "b1", json!("{oops")),
                 ]),
-                Message::ToolReturns {
-                    returns: vec![
-                        returned("1", ReturnStatus::Ok, ""),
-                        returned("2", ReturnStatus::Failed, "no JSON"),
-                    ],
-                },
+                returns(vec![ok("1", ""), returned("2", ReturnStatus::Failed, "no JSON")]),
                 Message::user("go on"),
             ],
             json!([
@@ -129,29 +90,17 @@ fn messages_are_sent_as_the_service_wants_them() {
         ),
         (
             "pictures in a return follow it",
-            vec![
-                hi(),
-                assistant(vec![call("1", "a1", json!({}))]),
-                Message::ToolReturns {
-                    returns: vec![ToolReturn {
-                        content: vec![ReturnPart::Image {
-                            media_type: "image/png".into(),
-                            data: "QUJD".into(),
-                        }],
-                        ..returned("1", ReturnStatus::Ok, "")
-                    }],
-                },
-            ],
+            vec![hi(), assistant(vec![call("1", "a1", json!({}))]), returns(vec![pictured("1")])],
             json!([
                 user("hi"),
                 { "role": "assistant", "content": "", "tool_calls": [called("a1", "{}")] },
                 tool("a1", "(no output)"),
-                { "role": "user", "content": [{ "type": "text", "text": "[note from co: image returned by tool call a1]" }, image] },
+                { "role": "user", "content": [{ "type": "text", "text": "[note from co: image returned by tool call a1]" }, shown] },
             ]),
         ),
         (
             "thinking goes back with calls where its own model demands it",
-            vec![hi(), assistant(vec![thinking(WIRE, "gpt-x"), call("1", "a1", json!({}))]), answered("1")],
+            vec![hi(), assistant(vec![reasoned(WIRE, "gpt-x"), call("1", "a1", json!({}))]), answered("1")],
             json!([
                 user("hi"),
                 { "role": "assistant", "content": "", "reasoning_content": "Hm.", "tool_calls": [called("a1", "{}")] },
@@ -159,13 +108,13 @@ fn messages_are_sent_as_the_service_wants_them() {
             ]),
         ),
         (
-            "not without calls, and to nobody else",
+            "not without calls, and to no other model",
             vec![
                 hi(),
-                assistant(vec![thinking(WIRE, "gpt-x"), text("ok")]),
+                assistant(vec![reasoned(WIRE, "gpt-x"), text("ok")]),
                 assistant(vec![
-                    thinking(WIRE, "gpt-y"),
-                    thinking("anthropic", "gpt-x"),
+                    reasoned(WIRE, "gpt-y"),
+                    reasoned("anthropic", "gpt-x"),
                     call("1", "a1", json!({})),
                 ]),
                 answered("1"),
@@ -181,9 +130,9 @@ fn messages_are_sent_as_the_service_wants_them() {
             "reasoning details go back to their own model",
             vec![
                 hi(),
-                assistant(vec![text("a"), native("gpt-x")]),
+                assistant(vec![text("a"), details_of("gpt-x")]),
                 Message::user("b"),
-                assistant(vec![text("c"), native("gpt-y")]),
+                assistant(vec![text("c"), details_of("gpt-y")]),
             ],
             json!([user("hi"), { "role": "assistant", "content": "a", "reasoning_details": details }, user("b"), said("c")]),
         ),
@@ -214,10 +163,7 @@ fn messages_are_sent_as_the_service_wants_them() {
 
 #[test]
 fn a_return_without_its_call_is_refused() {
-    let list = vec![
-        Message::user("hi"),
-        Message::ToolReturns { returns: vec![returned("9", ReturnStatus::Ok, "x")] },
-    ];
+    let list = vec![Message::user("hi"), returns(vec![ok("9", "x")])];
     let error = OpenAiChat::new(Quirks::OPENAI).encode(&request(list)).unwrap_err();
     assert_eq!(error.class, ErrorClass::BadRequest);
 }

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{input, thinking};
@@ -52,24 +51,12 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ProviderError> {
 /// become nullable: models then write `null` instead of omitting them, tools would have to accept both, and
 /// schemas of foreign tools (free-form maps, `oneOf`) have no strict form at all. Strictness is not needed:
 /// arguments are checked against the schema before a call is planned, and the model receives the errors.
-fn tools(request: &ModelRequest) -> Vec<Function<'_>> {
-    let tools = request.tools.iter().map(|ToolSchema { name, description, parameters, .. }| Function {
-        r#type: "function",
-        name,
-        description,
-        parameters: self::parameters(parameters),
-        strict: false,
+fn tools(request: &ModelRequest) -> Vec<Value> {
+    let tools = request.tools.iter().map(|ToolSchema { name, description, parameters }| {
+        let parameters = self::parameters(parameters);
+        json!({ "type": "function", "name": name, "description": description, "parameters": parameters, "strict": false })
     });
     tools.collect()
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    r#type: &'static str,
-    name: &'a str,
-    description: &'a str,
-    parameters: Cow<'a, Value>,
-    strict: bool,
 }
 
 /// Returns a schema that the service accepts: it refuses an object without `properties`.

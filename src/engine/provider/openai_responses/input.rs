@@ -11,7 +11,7 @@ use super::WIRE;
 use super::output::{LATE, LATER, UNWRAPPED};
 use crate::message::{AssistantMessage, Message, Opaque, PartKind, StopKind, ToolCall, ToolReturn, UserPart};
 use crate::provider::json_fields::text_of;
-use crate::provider::wire_text::{self, WireIds, clean};
+use crate::provider::wire_text::{self, WireIds, clean, user_part};
 use crate::provider::{ModelRequest, ProviderError};
 
 /// Returns the input items of a request's conversation.
@@ -35,7 +35,8 @@ struct InputItems<'a> {
 
 impl InputItems<'_> {
     fn user(&mut self, parts: &[UserPart]) {
-        let content: Vec<Value> = parts.iter().filter_map(user_content).collect();
+        let content: Vec<Value> =
+            parts.iter().filter_map(|part| user_part(part, "input_text", image)).collect();
         if !content.is_empty() {
             self.items.push(json!({ "role": "user", "content": content }));
         }
@@ -115,17 +116,6 @@ fn is_item(data: &Value) -> bool {
     !text_of(data, "type").is_empty()
 }
 
-fn user_content(part: &UserPart) -> Option<Value> {
-    match part {
-        UserPart::Text { text } if text.trim().is_empty() => None,
-        UserPart::Text { text } => Some(json!({ "type": "input_text", "text": clean(text) })),
-        UserPart::Image { media_type, data } => Some(image(media_type, data)),
-        UserPart::Note { kind, text } => {
-            Some(json!({ "type": "input_text", "text": wire_text::note(kind, text) }))
-        }
-    }
-}
-
 fn image(media_type: &str, data: &str) -> Value {
     json!({ "type": "input_image", "image_url": format!("data:{media_type};base64,{data}") })
 }
@@ -137,9 +127,7 @@ fn said(text: &str, own: Option<&Value>) -> Option<Value> {
     }
     let content = json!([{ "type": "output_text", "text": clean(text) }]);
     let mut message = json!({ "role": "assistant", "content": content });
-    if let Some(phase) = own.and_then(|data| data.get("phase")) {
-        message["phase"] = phase.clone();
-    }
+    wire_text::set_some(&mut message, "phase", own.and_then(|data| data.get("phase")));
     Some(message)
 }
 

@@ -1,4 +1,4 @@
-//! What is sent for each kind of message, and what must never be sent.
+//! The body for each kind of message, and texts that must never be sent.
 
 use serde_json::{Value, json};
 
@@ -6,8 +6,10 @@ use super::output::{LATE, LATER, UNWRAPPED};
 use super::*;
 use crate::config::{ThinkingLevel, ThinkingStyle};
 use crate::message::{
-    AssistantMessage, AssistantPart, CallId, Message, NoteKind, Opaque, PartKind, ReturnPart, ReturnStatus,
-    StopKind, StopReason, ToolCall, ToolName, ToolReturn, UserPart,
+    AssistantPart, Message, NoteKind, ReturnPart, ReturnStatus, StopKind, StopReason, ToolReturn, UserPart,
+};
+use crate::provider::codec_kit::{
+    assistant, call, ended, image, native, ok, returned, returns, text, thinking, with,
 };
 use crate::provider::{ErrorClass, Profile, ToolChoice, ToolSchema};
 
@@ -15,39 +17,8 @@ fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest::new("gpt-x", messages)
 }
 
-fn reply(kind: StopKind, parts: Vec<AssistantPart>) -> Message {
-    Message::Assistant(AssistantMessage {
-        parts,
-        asked: String::new(),
-        model: "gpt-x".into(),
-        stop: StopReason::new(kind),
-    })
-}
-
-fn assistant(parts: Vec<AssistantPart>) -> Message {
-    reply(StopKind::EndTurn, parts)
-}
-
-fn text(text: &str) -> AssistantPart {
-    AssistantPart::new(PartKind::Text { text: text.into() })
-}
-
-fn call(id: &str, wire_id: &str, args: Value) -> AssistantPart {
-    AssistantPart::new(PartKind::ToolCall(ToolCall {
-        id: CallId(id.into()),
-        wire_id: wire_id.into(),
-        name: ToolName::new("read_file"),
-        args,
-    }))
-}
-
-fn thinking() -> AssistantPart {
-    AssistantPart::new(PartKind::Thinking { text: "Hm.".into() })
-}
-
-fn with(mut part: AssistantPart, data: Value) -> AssistantPart {
-    part.opaque = Some(Opaque::new(WIRE, "gpt-x", data));
-    part
+fn own(part: AssistantPart, data: Value) -> AssistantPart {
+    with(part, WIRE, "gpt-x", data)
 }
 
 fn of(mut part: AssistantPart, wire: &str, model: &str) -> AssistantPart {
@@ -57,8 +28,8 @@ fn of(mut part: AssistantPart, wire: &str, model: &str) -> AssistantPart {
     part
 }
 
-fn native(data: Value) -> AssistantPart {
-    with(AssistantPart::new(PartKind::Native), data)
+fn item(data: Value) -> AssistantPart {
+    own(native(), data)
 }
 
 /// Reasoning as received from the service, with the service's id.
@@ -78,15 +49,11 @@ fn back(encrypted: &str) -> Value {
 }
 
 fn reasoned(encrypted: &str) -> AssistantPart {
-    with(thinking(), given(encrypted))
+    own(thinking(), given(encrypted))
 }
 
-fn returned(id: &str, status: ReturnStatus, text: &str) -> ToolReturn {
-    ToolReturn::program(CallId(id.into()), status, text)
-}
-
-fn returns(id: &str) -> Message {
-    Message::ToolReturns { returns: vec![returned(id, ReturnStatus::Ok, "r")] }
+fn answered(id: &str) -> Message {
+    returns(vec![ok(id, "r")])
 }
 
 fn sent(request: &ModelRequest) -> Value {
@@ -123,14 +90,13 @@ fn checks(cases: Vec<(&str, Vec<Message>, Value)>) {
 
 #[test]
 fn messages_become_items() {
-    let image = || UserPart::Image { media_type: "image/png".into(), data: "QUJD".into() };
     let shown = json!({ "type": "input_image", "image_url": "data:image/png;base64,QUJD" });
-    let pictured = ToolReturn {
+    let illustrated = ToolReturn {
         content: vec![
             ReturnPart::Text { text: "look".into() },
             ReturnPart::Image { media_type: "image/png".into(), data: "QUJD".into() },
         ],
-        ..returned("1", ReturnStatus::Ok, "")
+        ..ok("1", "")
     };
     checks(vec![
         (
@@ -156,12 +122,7 @@ fn messages_become_items() {
                     call("1", "c1", json!({ "path": "a", "b": 1 })),
                     call("2", "", json!("{oops")),
                 ]),
-                Message::ToolReturns {
-                    returns: vec![
-                        returned("1", ReturnStatus::Denied, "no"),
-                        returned("2", ReturnStatus::Ok, ""),
-                    ],
-                },
+                returns(vec![returned("1", ReturnStatus::Denied, "no"), ok("2", "")]),
             ],
             json!([
                 said("so"),
@@ -176,15 +137,12 @@ fn messages_become_items() {
         ),
         (
             "a return with an image",
-            vec![
-                assistant(vec![call("1", "c1", json!({}))]),
-                Message::ToolReturns { returns: vec![pictured] },
-            ],
+            vec![assistant(vec![call("1", "c1", json!({}))]), returns(vec![illustrated])],
             json!([function_call("c1"), output("c1", &json!([input_text("look"), shown]))]),
         ),
         (
             "a phase goes back with its message",
-            vec![assistant(vec![with(text("first"), json!({ "phase": "commentary" })), text("then")])],
+            vec![assistant(vec![own(text("first"), json!({ "phase": "commentary" })), text("then")])],
             json!([
                 { "role": "assistant", "content": [{ "type": "output_text", "text": "first" }], "phase": "commentary" },
                 said("then"),
@@ -204,13 +162,13 @@ fn reasoning_goes_back_only_with_its_item() {
     });
     let search = json!({ "id": "ws_1", "type": "web_search_call", "status": "completed" });
     let calls = || call("1", "c1", json!({}));
-    let loop_of = |part| vec![assistant(vec![part, calls()]), returns("1")];
+    let loop_of = |part| vec![assistant(vec![part, calls()]), answered("1")];
     let bare = json!([function_call("c1"), output("c1", &json!("r"))]);
     let led = |item: &Value| json!([item, function_call("c1"), output("c1", &json!("r"))]);
     checks(vec![
         ("encrypted", loop_of(reasoned("x")), led(&back("x"))),
-        ("in plain words", loop_of(with(thinking(), plain)), led(&plain_back)),
-        ("a summary for people alone", loop_of(with(thinking(), given(""))), bare.clone()),
+        ("in plain words", loop_of(own(thinking(), plain)), led(&plain_back)),
+        ("a summary for people alone", loop_of(own(thinking(), given(""))), bare.clone()),
         ("nothing of its own", loop_of(thinking()), bare.clone()),
         ("another model's", loop_of(of(reasoned("x"), WIRE, "gpt-y")), bare.clone()),
         ("another wire's", loop_of(of(reasoned("x"), "anthropic", "gpt-x")), bare.clone()),
@@ -222,36 +180,39 @@ fn reasoning_goes_back_only_with_its_item() {
         ),
         (
             "its item was another model's",
-            vec![assistant(vec![reasoned("x"), of(native(search.clone()), WIRE, "gpt-y"), text("b")])],
+            vec![assistant(vec![reasoned("x"), of(item(search.clone()), WIRE, "gpt-y"), text("b")])],
             json!([said("b")]),
         ),
         (
             "its item held several calls",
-            vec![assistant(vec![reasoned("x"), with(calls(), json!({ UNWRAPPED: true }))]), returns("1")],
+            vec![assistant(vec![reasoned("x"), own(calls(), json!({ UNWRAPPED: true }))]), answered("1")],
             bare,
         ),
         (
             "the reply was cut off",
-            vec![reply(StopKind::Interrupted, vec![reasoned("x"), native(search.clone()), text("b")])],
+            vec![ended(
+                vec![reasoned("x"), item(search.clone()), text("b")],
+                StopReason::new(StopKind::Interrupted),
+            )],
             json!([said("b")]),
         ),
         (
             "each before its own, hosted items unchanged",
-            vec![assistant(vec![reasoned("x"), native(search.clone()), reasoned("y"), text("b")])],
+            vec![assistant(vec![reasoned("x"), item(search.clone()), reasoned("y"), text("b")])],
             json!([back("x"), search, back("y"), said("b")]),
         ),
         (
-            "an item that came late stands in its place",
+            "an item that came late is in its place",
             vec![assistant(vec![
-                with(thinking(), json!({ LATER: 0 })),
+                own(thinking(), json!({ LATER: 0 })),
                 text("b"),
-                native(json!({ LATE: 0, "item": given("x") })),
+                item(json!({ LATE: 0, "item": given("x") })),
             ])],
             json!([back("x"), said("b")]),
         ),
         (
             "or never came",
-            vec![assistant(vec![with(thinking(), json!({ LATER: 0 })), text("b")])],
+            vec![assistant(vec![own(thinking(), json!({ LATER: 0 })), text("b")])],
             json!([said("b")]),
         ),
     ]);
@@ -260,14 +221,7 @@ fn reasoning_goes_back_only_with_its_item() {
 #[test]
 fn a_refusal_is_remembered_in_its_words() {
     let stop = StopReason { detail: Some("I may not.".into()), ..StopReason::new(StopKind::Refusal) };
-    let refused = |parts| {
-        Message::Assistant(AssistantMessage {
-            parts,
-            asked: String::new(),
-            model: "gpt-x".into(),
-            stop: stop.clone(),
-        })
-    };
+    let refused = |parts| ended(parts, stop.clone());
     checks(vec![
         ("alone", vec![refused(vec![reasoned("x")])], json!([said("I may not.")])),
         ("after text", vec![refused(vec![text("Well.")])], json!([said("Well.")])),
@@ -276,7 +230,7 @@ fn a_refusal_is_remembered_in_its_words() {
 
 #[test]
 fn a_return_needs_its_call() {
-    let error = OpenAiResponses.encode(&request(vec![returns("1")])).unwrap_err();
+    let error = OpenAiResponses.encode(&request(vec![answered("1")])).unwrap_err();
     assert_eq!(error.class, ErrorClass::BadRequest);
 }
 
@@ -377,7 +331,7 @@ fn a_growing_conversation_keeps_its_beginning() {
     let all = [
         Message::user("hi"),
         assistant(vec![reasoned("x"), call("1", "c1", json!({}))]),
-        returns("1"),
+        answered("1"),
         assistant(vec![text("ok")]),
         Message::user("more"),
     ];

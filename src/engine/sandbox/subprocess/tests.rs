@@ -29,9 +29,7 @@ fn command(folder: &Path, script: &str) -> Command {
         env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         timeout: HANG,
         confinement: Confinement::Workspace,
-        input: None,
-        errors: None,
-        unlimited: Arc::default(),
+        ..Command::default()
     }
 }
 
@@ -151,7 +149,7 @@ impl LifeLine {
     async fn up(&mut self) {
         let path = self.path.clone();
         let opening = tokio::task::spawn_blocking(move || File::open(path));
-        let file = timeout(HANG, opening).await.expect("nobody opens the life line").unwrap().unwrap();
+        let file = timeout(HANG, opening).await.expect("the life line is never opened").unwrap().unwrap();
         let mut held = pipe::Receiver::from_file(file).unwrap();
         let mut word = [0; 3];
         timeout(HANG, held.read_exact(&mut word)).await.expect("no word on the life line").unwrap();

@@ -9,35 +9,14 @@ use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::{Record, SessionId};
 use crate::message::{CallId, ToolName};
 use crate::store::{DecideOutcome, RequestFilter, RequestState, Store, StoreOptions};
-use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
+use crate::tool::{Access, CallPlan, Risk};
 
 /// A request as stored, with a secret redacted after hashing.
 fn request(id: &str) -> Request {
-    Request {
-        id: RequestId(id.to_owned()),
-        call: CallId(format!("c-{id}")),
-        tool: ToolName::new("write_file"),
-        args: serde_json::json!({ "path": "a", "text": "[redacted]" }),
-        plan: CallPlan {
-            summary: "write a".to_owned(),
-            preview: Preview::None,
-            risk: Risk::Medium,
-            access: Access::Nothing,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: Effect::OfTool,
-            question: None,
-            needs_person: None,
-        },
-        risk: Risk::Medium,
-        why: Vec::new(),
-        after: Vec::new(),
-        depends: Vec::new(),
-        taint: Vec::new(),
-        expires: None,
-        again: None,
-        parameters: None,
-    }
+    let plan = CallPlan::new("write a".to_owned(), Risk::Medium, Access::Nothing);
+    let args = serde_json::json!({ "path": "a", "text": "[redacted]" });
+    let (call, tool) = (CallId(format!("c-{id}")), ToolName::new("write_file"));
+    Request::new(RequestId(id.to_owned()), call, tool, args, plan)
 }
 
 /// The earlier states, the states after migration, and the outcome of deciding such a request.

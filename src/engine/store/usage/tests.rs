@@ -201,7 +201,7 @@ async fn sums_are_by_model_session_turn_and_request() {
     store.append(&id("one"), 0, &first, Durability::Written).await.unwrap();
     let second = [opened(), turn(1), request("b", tokens(40, 4), Some(500), None)];
     store.append(&id("two"), 0, &second, Durability::Written).await.unwrap();
-    let told = |of: UsageOf| {
+    let listed = |of: UsageOf| {
         let store = store.clone();
         async move {
             let models = store.usage_by_model(of).await.unwrap();
@@ -213,11 +213,11 @@ async fn sums_are_by_model_session_turn_and_request() {
     };
     let epoch = Timestamp::UNIX_EPOCH;
     let a = "a 3/1 40 at least $0.000000005 (1 request of unknown price)";
-    assert_eq!(told(UsageOf::Since(epoch)).await, format!("b 2/0 60 $0.00000055, {a}"));
-    assert_eq!(told(UsageOf::Session(id("one"))).await, format!("b 1/0 20 $0.000000050, {a}"));
-    assert_eq!(told(UsageOf::Turn(id("one"))).await, "a 2/1 30 unknown");
-    assert_eq!(told(UsageOf::Last(id("one"))).await, "a 1/1 0 $0.00");
-    assert_eq!(told(UsageOf::Last(id("none"))).await, "");
+    assert_eq!(listed(UsageOf::Since(epoch)).await, format!("b 2/0 60 $0.00000055, {a}"));
+    assert_eq!(listed(UsageOf::Session(id("one"))).await, format!("b 1/0 20 $0.000000050, {a}"));
+    assert_eq!(listed(UsageOf::Turn(id("one"))).await, "a 2/1 30 unknown");
+    assert_eq!(listed(UsageOf::Last(id("one"))).await, "a 1/1 0 $0.00");
+    assert_eq!(listed(UsageOf::Last(id("none"))).await, "");
     let sessions = store.usage_by_session(epoch).await.unwrap();
     let sessions: Vec<_> = sessions.iter().map(|(session, total)| (&*session.id.0, total.requests)).collect();
     assert_eq!(sessions, [("two", 1), ("one", 4)]);

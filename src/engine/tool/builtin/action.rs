@@ -16,10 +16,9 @@ use super::place::ToolPath;
 use super::shell::{Shell, ShellArgs};
 use super::typed::{RunContext, TypedTool};
 use super::work::misuse;
-use crate::message::ReturnStatus;
 use crate::tool::{CallPlan, Category, Risk, SeenVersions, SideEffect, ToolError, ToolOutput};
 
-/// What one of the tools does.
+/// The action of one of the tools.
 pub trait Action: DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     const ABOUT: &'static str;
@@ -78,8 +77,12 @@ impl<A: Action> TypedTool for ActionTool<A> {
         self.shell.run(args, cx).await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        Shell::outcome(status, text)
+    fn outcome(text: &str) -> String {
+        Shell::outcome(text)
+    }
+
+    fn failure(text: &str) -> String {
+        Shell::failure(text)
     }
 }
 

@@ -193,7 +193,7 @@ fn patched(patch: &str, place: &ToolPath, seen: &SeenVersions) -> Result<Vec<Pat
                     files.push(file);
                 }
             }
-            Err(ToolError::Misuse { hint }) => faults.push(hint),
+            Err(ToolError::Misuse(hint)) => faults.push(hint),
             Err(other) => return Err(other),
         }
     }

@@ -48,7 +48,7 @@ fn tidy(property: &mut Map<String, Value>) {
 
 /// Parses the arguments; errs with a `Misuse` that lists all their faults. An optional field may be null.
 pub fn parse<T: DeserializeOwned>(spec: &ToolSpec, args: &Value) -> Result<T, ToolError> {
-    let misuse = |what: &str| ToolError::Misuse { hint: format!("{}: {what}. {}", spec.name, fields(spec)) };
+    let misuse = |what: &str| ToolError::Misuse(format!("{}: {what}. {}", spec.name, fields(spec)));
     let Value::Object(given) = args else { return Err(misuse("the arguments must be one JSON object")) };
     let is_left_out = |fault: &Fault| {
         let [name] = fault.path.as_slice() else { return false };

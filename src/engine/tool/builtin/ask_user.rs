@@ -9,7 +9,7 @@ use super::output::untrusted;
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access};
-use crate::message::{ReturnStatus, Source};
+use crate::message::Source;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{CallPlan, Category, Question, Risk, SeenVersions, ToolError, ToolOutput};
 
@@ -79,8 +79,8 @@ impl TypedTool for AskUser {
         Ok(untrusted(text, Source::Program))
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        let answer = text.trim_end().strip_prefix(ANSWERED).filter(|_| status == ReturnStatus::Ok);
+    fn outcome(text: &str) -> String {
+        let answer = text.trim_end().strip_prefix(ANSWERED);
         answer.map_or_else(String::new, |answer| one_line_summary(answer, OUTCOME_WIDTH))
     }
 }

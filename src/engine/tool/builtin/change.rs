@@ -13,7 +13,7 @@ use crate::tool::diff::{UnchangedEnds, counts, diff_inside};
 use crate::tool::{Access, CallPlan, DiffLine, Preview, Risk, ToolError, ToolOutput};
 use crate::undo::SnapshotScope;
 
-/// What a file is to hold: a text, and its bytes in the encoding of the file.
+/// The new content of a file: a text, and its bytes in the encoding of the file.
 pub struct NewText {
     pub text: String,
     pub bytes: Vec<u8>,

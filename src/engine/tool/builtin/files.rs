@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::place::ToolPath;
 use super::work::{misuse, terminal};
-use crate::stdx::fs::fingerprint;
+use crate::stdx::fs::{fingerprint, if_exists};
 use crate::stdx::text::{nearest, sanitize_line};
 use crate::tool::{Resource, SeenVersions, ToolError, Version};
 
@@ -44,11 +44,8 @@ pub fn version(bytes: &[u8]) -> Version {
 /// Reads the file at `path`. Errs if it is not a regular file, or is too large to be changed here.
 pub fn present(place: &ToolPath, path: &Path) -> Result<Present, ToolError> {
     let shown = &place.display(path);
-    let mut file = match place.open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Present::Absent),
-        Err(error) => return Err(unreadable(shown, &error)),
-    };
+    let file = if_exists(place.open(path)).map_err(|error| unreadable(shown, &error))?;
+    let Some(mut file) = file else { return Ok(Present::Absent) };
     let metadata = file.metadata().map_err(|error| unreadable(shown, &error))?;
     check_regular(&metadata, shown)?;
     if metadata.len() > MAX_CHANGED {

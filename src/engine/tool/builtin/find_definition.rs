@@ -12,7 +12,6 @@ use super::grep::{outcome, search};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, read_plan};
-use crate::message::ReturnStatus;
 use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
 /// A language: the endings of its files, and what begins a definition of `NAME`.
@@ -97,8 +96,8 @@ impl TypedTool for FindDefinition {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        outcome(status, text, ("definition", "definitions"))
+    fn outcome(text: &str) -> String {
+        outcome(text, ("definition", "definitions"))
     }
 }
 

@@ -12,7 +12,6 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::{checked_glob, glob, walker};
 use super::work::{interrupted, look_plan};
-use crate::message::ReturnStatus;
 use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
 /// The maximum number of files to list; further ones are only counted.
@@ -56,10 +55,7 @@ impl TypedTool for FindFiles {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        if status != ReturnStatus::Ok {
-            return String::new();
-        }
+    fn outcome(text: &str) -> String {
         if text.starts_with(NONE) {
             amount(0, "file", "files")
         } else if text.contains(FIRST) {

@@ -15,10 +15,9 @@ use serde::Deserialize;
 use super::output::{Capture, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{collected, look_plan, misuse, terminal};
+use super::work::{collected, exit_line, look_plan, misuse, terminal};
 use crate::message::Source;
 use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
-use crate::stdx::moment::duration;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{
@@ -102,9 +101,7 @@ impl Git {
             env,
             timeout: TIMEOUT,
             confinement: Confinement::ReadOnly,
-            input: None,
-            errors: None,
-            unlimited: Arc::default(),
+            ..Command::default()
         }
     }
 
@@ -137,7 +134,7 @@ impl Git {
             .map_err(|error| terminal(format!("git could not be run: {error}")))?;
         match exit {
             Some(Exit::Code(127)) => {
-                return Err(ToolError::Unavailable { message: "git is not installed".to_owned() });
+                return Err(ToolError::Unavailable("git is not installed".to_owned()));
             }
             Some(Exit::Cancelled) => return Err(terminal("interrupted")),
             // 1: there is none; 128: no repository, or settings that git itself refuses next.
@@ -163,16 +160,14 @@ impl Git {
         match exit {
             Exit::Code(0) if text.trim().is_empty() => Ok(untrusted("[nothing]\n".to_owned(), source)),
             Exit::Code(0) => Ok(untrusted(text, source)),
-            Exit::Code(127) => Err(ToolError::Unavailable { message: "git is not installed".to_owned() }),
-            Exit::Code(code) => Err(terminal(format!("exit {code}\n{text}"))),
-            Exit::Signal(signal) => Err(terminal(format!("ended by signal {signal}\n{text}"))),
-            Exit::TimedOut => Err(terminal(format!("timed out after {}\n{text}", duration(TIMEOUT)))),
+            Exit::Code(127) => Err(ToolError::Unavailable("git is not installed".to_owned())),
             Exit::Cancelled => Err(terminal("interrupted")),
+            exit => Err(terminal(format!("{}\n{text}", exit_line(exit, TIMEOUT)))),
         }
     }
 }
 
-/// What one of the tools asks git.
+/// The question that one of the tools asks git.
 pub trait GitQuestion: serde::de::DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     const ABOUT: &'static str;

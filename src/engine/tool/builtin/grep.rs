@@ -16,7 +16,6 @@ use super::output::{amount, counted_lines};
 use super::place::ToolPath;
 use super::walk::walker;
 use super::work::interrupted;
-use crate::message::ReturnStatus;
 use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::ToolError;
@@ -35,10 +34,7 @@ const MAX_LINE: usize = 300;
 const MAX_LINE_HELD: usize = 16 * 1024 * 1024;
 
 /// Says to people how many lines a report has, as `one` or `many` of something.
-pub fn outcome(status: ReturnStatus, text: &str, (one, many): (&str, &str)) -> String {
-    if status != ReturnStatus::Ok {
-        return String::new();
-    }
+pub fn outcome(text: &str, (one, many): (&str, &str)) -> String {
     if text.starts_with(NONE) {
         amount(0, one, many)
     } else if text.contains(STOPPED) {

@@ -15,7 +15,6 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::walker;
 use super::work::{interrupted, look_plan, misuse};
-use crate::message::ReturnStatus;
 use crate::stdx::text::{count, sanitize_line};
 use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
@@ -53,10 +52,7 @@ impl TypedTool for ListDir {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        if status != ReturnStatus::Ok {
-            return String::new();
-        }
+    fn outcome(text: &str) -> String {
         amount(counted_lines(text), "entry", "entries")
     }
 }

@@ -1,6 +1,6 @@
 //! Tools for memories: `save_memory`, `recall_memory`, `list_memories`, `update_memory`, `forget_memory`.
 //!
-//! What a memory says is shown to the user before it is kept, and comes back as data.
+//! The text of a memory is shown to the user before it is kept, and comes back as data.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::memory::{
     Memories, Memory, MemoryChange, MemoryError, MemoryId, MemoryListing, MemoryScope, NewMemory, RecallHit,
     StoredMemory, line, listed, replacement, time_of,
 };
-use crate::message::{Authorship, ReturnStatus, Source, Trust};
+use crate::message::{Authorship, Source, Trust};
 use crate::stdx::text::one_line_summary;
 use crate::tool::diff::diff;
 use crate::tool::{
@@ -205,8 +205,8 @@ impl TypedTool for SaveMemory {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        first_line(status, text)
+    fn outcome(text: &str) -> String {
+        first_line(text)
     }
 }
 
@@ -217,12 +217,8 @@ impl SaveArgs {
     }
 }
 
-fn first_line(status: ReturnStatus, text: &str) -> String {
-    if matches!(status, ReturnStatus::Ok) {
-        text.lines().next().unwrap_or_default().to_owned()
-    } else {
-        String::new()
-    }
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 impl TypedTool for RecallMemory {
@@ -258,8 +254,8 @@ impl TypedTool for RecallMemory {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        counted(status, text)
+    fn outcome(text: &str) -> String {
+        counted(text)
     }
 }
 
@@ -279,8 +275,8 @@ fn hit_list(found: &[RecallHit]) -> String {
 }
 
 /// Counts the memories of a return.
-fn counted(status: ReturnStatus, text: &str) -> String {
-    match first_line(status, text).starts_with('#') {
+fn counted(text: &str) -> String {
+    match text.starts_with('#') {
         true => amount(text.lines().filter(|line| line.starts_with('#')).count(), "memory", "memories"),
         false => String::new(),
     }
@@ -307,8 +303,8 @@ impl TypedTool for ListMemories {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        counted(status, text)
+    fn outcome(text: &str) -> String {
+        counted(text)
     }
 }
 
@@ -388,7 +384,7 @@ impl TypedTool for ForgetMemory {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        first_line(status, text)
+    fn outcome(text: &str) -> String {
+        first_line(text)
     }
 }

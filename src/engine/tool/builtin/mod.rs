@@ -67,7 +67,7 @@ use web_search::WebSearch;
 
 pub use apply_patch::patched_files;
 pub use edit_file::EditFile;
-pub use output::{Spill, cap, whole_characters};
+pub use output::{Spill, cap, untrusted, whole_characters};
 pub use place::ToolPath;
 pub use typed::{RunContext, ToolAdapter, TypedTool};
 pub use web::{AnyHost, ClientResolver, Domains, Engine, HostResolver, PublicHosts, domain};
@@ -86,7 +86,7 @@ pub struct BuiltinOptions {
     pub env: Vec<(String, String)>,
     /// The maximum number of output bytes sent to the model per call.
     pub output_limit: usize,
-    /// What is changed is kept here.
+    /// Files are kept here before they are changed.
     pub undo: UndoLog,
     pub web: WebOptions,
     pub memories: Memories,

@@ -226,12 +226,9 @@ fn count_newlines<'a>(bytes: impl Iterator<Item = &'a u8>) -> u64 {
 
 /// Returns the bytes without an incomplete character at the end.
 pub fn without_torn_end(bytes: &[u8]) -> &[u8] {
-    let last = &bytes[bytes.len().saturating_sub(4)..];
-    let torn = (1..=last.len()).find(|n| last[last.len() - n] & 0b1100_0000 != 0b1000_0000);
-    match torn {
-        Some(n) if n < character_length(last[last.len() - n]) => &bytes[..bytes.len() - n],
-        Some(_) | None => bytes,
-    }
+    let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+    let is_torn = str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
+    if is_torn { &bytes[..bytes.len() - last.len()] } else { bytes }
 }
 
 /// Adds bytes to those of an incomplete character; returns the complete characters, and leaves the rest.
@@ -244,14 +241,4 @@ pub fn whole_characters(torn: &mut Vec<u8>, bytes: &[u8]) -> String {
 fn without_torn_start(bytes: &[u8]) -> &[u8] {
     let torn = bytes.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
     &bytes[torn..]
-}
-
-/// Returns the length in bytes of a character with this first byte.
-fn character_length(first: u8) -> usize {
-    match first {
-        0xc2..=0xdf => 2,
-        0xe0..=0xef => 3,
-        0xf0..=0xf4 => 4,
-        _ => 1,
-    }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::stdx::beneath::{BaseFolder, NEW};
+use crate::stdx::fs::if_exists;
 use crate::stdx::paths::{PathError, confine, display_relative};
 use crate::stdx::text::sanitize_line;
 use crate::tool::ToolError;
@@ -21,7 +22,7 @@ pub struct ToolPath {
     pub spill: PathBuf,
     /// Folders of `co` itself: nothing in them may be read, except spilled output.
     pub own: Arc<[PathBuf]>,
-    /// What is changed is kept here before.
+    /// Files are kept here before they are changed.
     pub undo: UndoLog,
 }
 
@@ -35,9 +36,9 @@ impl ToolPath {
             Err(error) => Err(refused(&error)),
             Ok(path) if self.withholds(&path) => {
                 let shown = self.display(&path);
-                let hint =
-                    format!("{shown} belongs to co itself (settings, keys, data): its tools do not read it");
-                Err(ToolError::Misuse { hint })
+                Err(ToolError::Misuse(format!(
+                    "{shown} belongs to co itself (settings, keys, data): its tools do not read it"
+                )))
             }
             Ok(path) => Ok(path),
         }
@@ -79,10 +80,7 @@ impl ToolPath {
     /// Removes a file that [`ToolPath::writable`] returned; what is gone already is no error.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
         let Ok(relative) = path.strip_prefix(&self.workspace) else { return Ok(()) };
-        match BaseFolder::open(&self.workspace)?.remove_file(relative) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        }
+        if_exists(BaseFolder::open(&self.workspace)?.remove_file(relative)).map(drop)
     }
 
     /// Returns the real path of `given`, if it may be written.
@@ -97,8 +95,9 @@ impl ToolPath {
         let (folder, name) = match (Path::new(given).parent(), Path::new(given).file_name()) {
             (Some(folder), Some(name)) if whole != self.workspace => (folder, name),
             _ => {
-                let hint = format!("`{given}` is not the path of a file or folder inside of the workspace");
-                return Err(ToolError::Misuse { hint });
+                return Err(ToolError::Misuse(format!(
+                    "`{given}` is not the path of a file or folder inside of the workspace"
+                )));
             }
         };
         let folder = match folder.to_str() {
@@ -117,7 +116,7 @@ impl ToolPath {
 fn refused(error: &PathError) -> ToolError {
     if matches!(error, PathError::Root { .. }) {
         // No other arguments would help: the workspace itself is gone.
-        return ToolError::Terminal { message: error.to_string() };
+        return ToolError::Terminal(error.to_string());
     }
-    ToolError::Misuse { hint: error.to_string() }
+    ToolError::Misuse(error.to_string())
 }

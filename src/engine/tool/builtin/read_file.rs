@@ -18,7 +18,7 @@ use super::output::{amount, counted_lines, untrusted};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{interrupted, read_plan};
-use crate::message::{ReturnPart, ReturnStatus, Source};
+use crate::message::{ReturnPart, Source};
 use crate::stdx::fs::Fingerprinter;
 use crate::tool::{CallPlan, Category, Resource, SeenVersions, ToolError, ToolOutput, Version};
 
@@ -145,10 +145,7 @@ impl TypedTool for ReadFile {
         Ok(ToolOutput { content, seen, ..untrusted(String::new(), source) })
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        if status != ReturnStatus::Ok {
-            return String::new();
-        }
+    fn outcome(text: &str) -> String {
         // The lines of a text have their numbers before them, and a tab.
         let report = (!text.contains(['\n', '\t'])).then_some(text);
         match report.and_then(|report| report.rsplit_once(IMAGE)) {

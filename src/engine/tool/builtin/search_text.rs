@@ -13,7 +13,6 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::glob;
 use super::work::{misuse, read_plan};
-use crate::message::ReturnStatus;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
@@ -103,7 +102,7 @@ impl TypedTool for SearchText {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        outcome(status, text, ("match", "matches"))
+    fn outcome(text: &str) -> String {
+        outcome(text, ("match", "matches"))
     }
 }

@@ -75,7 +75,7 @@ impl TypedTool for ReadTask {
 
     fn plan(&self, args: ReadTaskArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         if args.wait.is_some_and(|seconds| seconds > LONGEST_WAIT) {
-            return Err(misuse(format!("`wait` is at most {LONGEST_WAIT} seconds; call again")));
+            return Err(misuse(format!("`wait` is at most {LONGEST_WAIT}s; call again")));
         }
         Ok(plan_without_access(format!("read task {}", args.task), Risk::Low))
     }

@@ -159,11 +159,11 @@ impl Bench {
         };
         let text = match result {
             Ok(output) => text(&output),
-            Err(ToolError::Misuse { hint }) => format!("MISUSE {hint}"),
-            Err(ToolError::Transient { message }) => format!("TRANSIENT {message}"),
-            Err(ToolError::Unknown { message }) => format!("UNKNOWN {message}"),
-            Err(ToolError::Unavailable { message }) => format!("UNAVAILABLE {message}"),
-            Err(ToolError::Terminal { message }) => format!("TERMINAL {message}"),
+            Err(ToolError::Misuse(hint)) => format!("MISUSE {hint}"),
+            Err(ToolError::Transient(message)) => format!("TRANSIENT {message}"),
+            Err(ToolError::Unknown(message)) => format!("UNKNOWN {message}"),
+            Err(ToolError::Unavailable(message)) => format!("UNAVAILABLE {message}"),
+            Err(ToolError::Terminal(message)) => format!("TERMINAL {message}"),
         };
         text.replace(&self.base.display().to_string(), "BASE")
     }
@@ -226,7 +226,7 @@ async fn wrong_arguments_get_hints() {
             ("shell", json!({"comand": "ls"}), "(did you mean `command`?)"),
             ("shell", json!({"command": " "}), "`command` is empty"),
             ("shell", json!({"command": "a\0b"}), "NUL"),
-            ("shell", json!({"command": "ls", "timeout": 999}), "`timeout` is at most 20 seconds"),
+            ("shell", json!({"command": "ls", "timeout": 999}), "`timeout` is at most 20s"),
         ])
         .await;
 }

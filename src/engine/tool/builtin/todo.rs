@@ -10,7 +10,7 @@ use super::output::untrusted;
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access, terminal};
-use crate::message::{ReturnStatus, Source};
+use crate::message::Source;
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{CallPlan, Category, Risk, SeenVersions, ToolError, ToolOutput};
 
@@ -84,10 +84,7 @@ impl TypedTool for Todo {
         Ok(output)
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        if status != ReturnStatus::Ok {
-            return String::new();
-        }
+    fn outcome(text: &str) -> String {
         let done = text.lines().filter(|line| line.starts_with(mark(TodoStatus::Done))).count();
         let all = text.lines().filter(|line| line.starts_with('[')).count();
         format!("{done} of {all} done")

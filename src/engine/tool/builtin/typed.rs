@@ -28,7 +28,7 @@ const DISK_TIMEOUT: Duration = Duration::from_secs(60);
 /// A tool with typed arguments; [`ToolAdapter`] makes a [`Tool`] of it.
 pub trait TypedTool: Send + Sync + 'static {
     const NAME: &'static str;
-    /// What the model reads about it, unless [`Self::description`] says more.
+    /// The model reads this about it, unless [`Self::description`] says more.
     const ABOUT: &'static str = "";
     const CATEGORY: Category;
     const SIDE_EFFECT: SideEffect = SideEffect::None { cache_for: None };
@@ -39,7 +39,7 @@ pub trait TypedTool: Send + Sync + 'static {
 
     type Args: DeserializeOwned + JsonSchema + Send + 'static;
 
-    /// What the model reads of the tool.
+    /// The tool's description for the model.
     fn description(&self) -> String {
         Self::ABOUT.to_owned()
     }
@@ -59,13 +59,18 @@ pub trait TypedTool: Send + Sync + 'static {
         cx: RunContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// As [`Tool::outcome`].
-    fn outcome(_status: ReturnStatus, _text: &str) -> String {
+    /// As [`Tool::outcome`], for a run that succeeded.
+    fn outcome(_text: &str) -> String {
+        String::new()
+    }
+
+    /// As [`Tool::outcome`], for a run that failed or was interrupted.
+    fn failure(_text: &str) -> String {
         String::new()
     }
 }
 
-/// What the run of one call may use.
+/// The means that the run of one call may use.
 #[derive(Clone)]
 pub struct RunContext {
     pub call: CallId,
@@ -202,6 +207,10 @@ impl<T: TypedTool> Tool for ToolAdapter<T> {
     }
 
     fn outcome(&self, status: ReturnStatus, text: &str) -> String {
-        T::outcome(status, text)
+        match status {
+            ReturnStatus::Ok => T::outcome(text),
+            ReturnStatus::Failed | ReturnStatus::Interrupted => T::failure(text),
+            ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Unknown => String::new(),
+        }
     }
 }

@@ -11,7 +11,6 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::web::{Domains, FetchedBody, PageText, WebClient, page, parse, raw, source};
 use super::work::{interrupted, plan_without_access};
-use crate::message::ReturnStatus;
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput,
@@ -82,11 +81,8 @@ impl TypedTool for WebFetch {
         .await
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        match status {
-            ReturnStatus::Ok => amount(counted_lines(text), "line", "lines"),
-            _ => String::new(),
-        }
+    fn outcome(text: &str) -> String {
+        amount(counted_lines(text), "line", "lines")
     }
 }
 

@@ -11,7 +11,6 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::web::{Engine, SearchResult, WebClient, domain, source};
 use super::work::{interrupted, misuse, plan_without_access};
-use crate::message::ReturnStatus;
 use crate::stdx::text::one_line_summary;
 use crate::tool::{
     Access, CallPlan, Category, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput,
@@ -112,13 +111,8 @@ impl TypedTool for WebSearch {
         Ok(untrusted(cap(text(&found), cx.output_limit, &cx.spill), source(self.engine.address())))
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        match status {
-            ReturnStatus::Ok => {
-                amount(text.lines().filter(|line| line.starts_with("## ")).count(), "result", "results")
-            }
-            _ => String::new(),
-        }
+    fn outcome(text: &str) -> String {
+        amount(text.lines().filter(|line| line.starts_with("## ")).count(), "result", "results")
     }
 }
 

@@ -1,12 +1,14 @@
 //! Runs the tools' blocking work, and builds the plans and errors they share.
 
 use std::io;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::place::ToolPath;
 use crate::sandbox::{Command, ExecEvent, Exit, Sandbox};
+use crate::stdx::moment::duration;
 use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::{Access, CallPlan, Risk, ToolError};
@@ -45,6 +47,16 @@ pub async fn collected(
     Ok((bytes, exit))
 }
 
+/// Returns the line that says how a command ended.
+pub fn exit_line(exit: Exit, timeout: Duration) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit {code}"),
+        Exit::Signal(signal) => format!("ended by signal {signal}"),
+        Exit::TimedOut => format!("timed out after {}", duration(timeout)),
+        Exit::Cancelled => "interrupted".to_owned(),
+    }
+}
+
 /// Returns the plan of a read-only call on one file or folder.
 pub fn look_plan(summary: String, path: std::path::PathBuf) -> CallPlan {
     CallPlan::new(summary, Risk::Low, Access::Paths { reads: vec![path], writes: Vec::new() })
@@ -65,11 +77,11 @@ pub fn read_plan(place: &ToolPath, summary: String, path: std::path::PathBuf) ->
 }
 
 pub fn misuse(hint: impl Into<String>) -> ToolError {
-    ToolError::Misuse { hint: hint.into() }
+    ToolError::Misuse(hint.into())
 }
 
 pub fn terminal(message: impl Into<String>) -> ToolError {
-    ToolError::Terminal { message: message.into() }
+    ToolError::Terminal(message.into())
 }
 
 pub fn interrupted() -> ToolError {

@@ -23,7 +23,7 @@ use super::connect::{ConnectError, connect};
 use super::guarded::GuardedClient;
 use super::{ServerEnvironment, names};
 use crate::config::{OAuthGrant, OAuthSettings, ServerSettings, ServerTransport};
-use crate::stdx::fs::{create_private_dir, lock_private, write_private};
+use crate::stdx::fs::{create_private_dir, if_exists, lock_private, write_private};
 use crate::stdx::moment::duration;
 
 /// The name under which this program registers at an authorization server.
@@ -76,11 +76,7 @@ impl TokenFile {
     }
 
     fn read(&self) -> io::Result<Option<Tokens>> {
-        let bytes = match std::fs::read(&self.path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(bytes) = if_exists(std::fs::read(&self.path))? else { return Ok(None) };
         let tokens: Tokens = serde_json::from_slice(&bytes).map_err(io::Error::other)?;
         Ok(Some(tokens).filter(|tokens| tokens.url == self.url))
     }
@@ -96,11 +92,7 @@ impl TokenFile {
 
     /// Removes the tokens; whether there were any.
     pub fn remove(&self) -> io::Result<bool> {
-        match std::fs::remove_file(&self.path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        Ok(if_exists(std::fs::remove_file(&self.path))?.is_some())
     }
 
     fn failed(&self, error: &io::Error) -> AuthError {
@@ -281,7 +273,7 @@ pub async fn authorize(
     let state = query_of(&address, "state").ok_or("the address for logging in has no state")?;
     show(&address);
     let returned = tokio::time::timeout(LOGGING_IN, returned(&listener, &redirect, &state)).await;
-    let returned = returned.map_err(|_| format!("nobody logged in within {}", duration(LOGGING_IN)))??;
+    let returned = returned.map_err(|_| format!("there was no login within {}", duration(LOGGING_IN)))??;
     let AuthorizationCallback { code, csrf_token, issuer, .. } = returned;
     let exchanged = manager.exchange_code_for_token_with_issuer(&code, &csrf_token, issuer.as_deref()).await;
     exchanged.map_err(words)?;

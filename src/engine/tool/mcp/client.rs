@@ -97,7 +97,7 @@ impl Drop for OpenQuestion<'_> {
 /// Asks the user what a server wants to know; the answer is given in its own time. Cancel-safe.
 pub type Elicitor = Arc<dyn Fn(Elicitation) -> BoxFuture<'static, ElicitationAnswer> + Send + Sync>;
 
-/// What a server asks the user for. The texts are the server's, cleaned.
+/// A server's question to the user. The texts are the server's, cleaned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elicitation {
     pub server: String,

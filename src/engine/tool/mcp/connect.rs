@@ -341,7 +341,7 @@ fn http_client() -> Result<reqwest::Client, String> {
     client_builder().redirect(same_origin).build().map_err(|error| error.to_string())
 }
 
-/// What every HTTP client here begins with.
+/// The start of every HTTP client here.
 pub(super) fn client_builder() -> reqwest::ClientBuilder {
     // Without a crypto provider the TLS library panics; installing it twice is harmless.
     let _ = rustls::crypto::ring::default_provider().install_default();

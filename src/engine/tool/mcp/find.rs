@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::names;
-use crate::message::{ReturnPart, ReturnStatus, Source, ToolName, Trust};
+use crate::message::{Source, ToolName};
 use crate::stdx::text::count;
-use crate::tool::builtin::{RunContext, ToolPath, TypedTool};
+use crate::tool::builtin::{RunContext, ToolPath, TypedTool, untrusted};
 use crate::tool::{
     Access, CallPlan, Category, FIND_TOOLS, Origin, Risk, SeenVersions, ToolError, ToolOutput, ToolSpec,
     Toolset,
@@ -46,7 +46,7 @@ impl TypedTool for FindTools {
 
     fn plan(&self, args: FindToolsArgs, _: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
         if args.names.is_empty() && args.words.trim().is_empty() {
-            return Err(ToolError::Misuse { hint: "give `names` or `words`".to_owned() });
+            return Err(ToolError::Misuse("give `names` or `words`".to_owned()));
         }
         let wanted = if args.names.is_empty() { args.words } else { args.names.join(", ") };
         Ok(CallPlan::new(format!("find tools: {}", names::line(&wanted)), Risk::Low, Access::Nothing))
@@ -56,26 +56,19 @@ impl TypedTool for FindTools {
         let found = found(&args, &cx.tools);
         if found.is_empty() {
             let message = "No tool of a server is called so. The names are in the description of this tool.";
-            return Err(ToolError::Terminal { message: message.to_owned() });
+            return Err(ToolError::Terminal(message.to_owned()));
         }
         let line = |spec: &&ToolSpec| format!("{}: {}", spec.name, names::line(&spec.description));
         let lines: Vec<String> = found.iter().map(line).collect();
         let names: BTreeSet<&ToolName> = found.iter().map(|spec| &spec.name).collect();
-        Ok(ToolOutput {
-            content: vec![ReturnPart::Text {
-                text: format!("You can call these from your next reply on:\n{}", lines.join("\n")),
-            }],
-            source: Source::Tool { name: ToolName::new(FIND_TOOLS) },
-            trust: Trust::Untrusted,
-            seen: Vec::new(),
-            state: Some(json!(names)),
-        })
+        let text = format!("You can call these from your next reply on:\n{}", lines.join("\n"));
+        let source = Source::Tool { name: ToolName::new(FIND_TOOLS) };
+        Ok(ToolOutput { state: Some(json!(names)), ..untrusted(text, source) })
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
+    fn outcome(text: &str) -> String {
         // A heading, and a line each.
-        let found = || count(text.lines().count().saturating_sub(1), "tool");
-        if status == ReturnStatus::Ok { found() } else { String::new() }
+        count(text.lines().count().saturating_sub(1), "tool")
     }
 }
 

@@ -29,7 +29,7 @@ pub struct KnownTool {
     pub accepted: Option<Definition>,
 }
 
-/// What a tool was said to be.
+/// The description of a tool as it was known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     pub description: String,

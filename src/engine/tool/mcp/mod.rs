@@ -89,7 +89,7 @@ impl Drop for ConfiguredServers {
     }
 }
 
-/// What is known of a connected server.
+/// The facts about a connected server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ServerFacts {
     /// The name and version that it gives itself, cleaned.
@@ -137,7 +137,7 @@ pub enum ServerState {
 pub struct ListedTool {
     /// The name that the server knows it by.
     pub own_name: String,
-    /// What it is for, in a line; also its name here, if that had to be changed.
+    /// Its purpose in a line; also its name here, if that had to be changed.
     pub about: String,
     pub is_on: bool,
 }

@@ -1,4 +1,4 @@
-//! What a server offers besides tools: prompts and resources. All texts are the server's, made fit for terminals.
+//! The offers of a server besides tools: prompts and resources. All texts are the server's, made fit for terminals.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub struct ServerResource {
     pub is_template: bool,
 }
 
-/// What an argument belongs to for which a server suggests values.
+/// The owner of an argument for which a server suggests values.
 #[derive(Debug, Clone)]
 pub enum CompletionTarget {
     /// By its name.
@@ -65,7 +65,7 @@ pub struct ServerText {
     pub images: Vec<ReturnPart>,
 }
 
-/// What one server offers.
+/// The offers of one server.
 #[derive(Clone, Default)]
 pub struct Offers {
     pub prompts: Vec<ServerPrompt>,

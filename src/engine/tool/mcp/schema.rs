@@ -166,8 +166,8 @@ mod tests {
             (json!({ "properties": { "a": { "enum": ["x".repeat(70_000)] } } }), "64 kB"),
             (json!({ "properties": { "a": deep } }), "nested"),
         ] {
-            let told = mended(schema.as_object().unwrap()).unwrap_err();
-            assert!(told.contains(reason), "{told}");
+            let error = mended(schema.as_object().unwrap()).unwrap_err();
+            assert!(error.contains(reason), "{error}");
         }
     }
 }

@@ -90,7 +90,7 @@ pub struct Server {
     state: watch::Sender<State>,
     /// Counts the changes of all servers.
     changes: watch::Sender<u64>,
-    /// What it listed last.
+    /// Its latest list.
     listed: Mutex<Vec<model::Tool>>,
     /// Asks for a connection.
     connect_requested: Notify,
@@ -107,7 +107,7 @@ pub struct Server {
     end: CancellationToken,
 }
 
-/// What a server is doing.
+/// The activity of a server.
 #[derive(Clone)]
 enum State {
     Connecting,
@@ -246,7 +246,7 @@ impl Server {
         listed.iter().take(MOST_TOOLS).map(one).collect()
     }
 
-    /// What the server of the present connection is answered with.
+    /// The answers to the server of the present connection.
     pub(super) fn handlers(&self) -> Handlers {
         self.handlers.lock().clone().unwrap_or_default()
     }

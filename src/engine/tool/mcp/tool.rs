@@ -100,14 +100,12 @@ impl ServerTool {
     /// The outcome of a call that got no answer.
     fn unanswered(&self, why: &str) -> ToolError {
         if self.spec.side_effect.is_none() {
-            return ToolError::Transient { message: format!("The server {} {why}.", self.server.name) };
+            return ToolError::Transient(format!("The server {} {why}.", self.server.name));
         }
-        ToolError::Unknown {
-            message: format!(
-                "The server {} {why}; whether the call took effect is unknown. Look before you repeat it.",
-                self.server.name
-            ),
-        }
+        ToolError::Unknown(format!(
+            "The server {} {why}; whether the call took effect is unknown. Look before you repeat it.",
+            self.server.name
+        ))
     }
 
     /// The outcome of a call for which the server wants a login, or more rights.
@@ -119,24 +117,22 @@ impl ServerTool {
             challenge.split_once("scope=\"").and_then(|(_, rest)| rest.split('"').next()).unwrap_or_default();
         let plain = scopes.split_whitespace().filter(|scope| scope.chars().all(is_plain));
         let flags: String = plain.map(|scope| format!(" --scope {scope}")).collect();
-        ToolError::Terminal {
-            message: format!(
-                "The server {name} refused the call; it did not run. The user can allow it: `co mcp login {name}{flags}`."
-            ),
-        }
+        ToolError::Terminal(format!(
+            "The server {name} refused the call; it did not run. The user can allow it: `co mcp login {name}{flags}`."
+        ))
     }
 
     async fn call(&self, args: &Value, cx: &ToolContext) -> Result<model::CallToolResult, ToolError> {
-        let unreachable = |why: String| ToolError::Transient {
-            message: format!(
+        let unreachable = |why: String| {
+            ToolError::Transient(format!(
                 "The server {} is not connected: {why}. The call did not run.",
                 self.server.name
-            ),
+            ))
         };
         let peer = tokio::select! {
             () = cx.cancel.cancelled() => {
                 let message = "Interrupted before the call was sent; it did not run.".to_owned();
-                return Err(ToolError::Terminal { message });
+                return Err(ToolError::Terminal(message));
             }
             peer = self.server.peer() => peer.map_err(unreachable)?,
         };
@@ -177,14 +173,14 @@ impl ServerTool {
         let stopped = tokio::select! {
             answer = answer.instrument(span) => {
                 calls.remove(&token);
-                if matches!(answer, Err(ToolError::Unknown { .. })) {
+                if matches!(answer, Err(ToolError::Unknown(_))) {
                     calls.lost.notify_one();
                 }
                 return answer;
             }
             () = cx.cancel.cancelled() => {
                 let effect = if self.spec.side_effect.is_none() { "" } else { " It may have taken effect." };
-                ToolError::Terminal { message: format!("Interrupted; the server was told to stop.{effect}") }
+                ToolError::Terminal(format!("Interrupted; the server was told to stop.{effect}"))
             }
             () = calls.silent(&token, limit) => {
                 self.unanswered(&format!("did not answer within {}", duration(limit)))
@@ -212,7 +208,7 @@ impl ServerTool {
                 Err(self.unanswered("began a new session before it answered"))
             }
             Err(ServiceError::McpError(error)) => {
-                Err(ToolError::Terminal { message: names::description(&error.message) })
+                Err(ToolError::Terminal(names::description(&error.message)))
             }
             Err(error) => Err(match error.auth_challenge() {
                 Some(challenge) => self.refused(challenge),
@@ -251,7 +247,7 @@ impl ServerTool {
                 }
                 TaskPayload::Failed { error } => {
                     let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
-                    return Err(ToolError::Terminal { message: names::description(message) });
+                    return Err(ToolError::Terminal(names::description(message)));
                 }
                 TaskPayload::Cancelled => {
                     return Err(self.unanswered("gave the call up"));
@@ -286,7 +282,7 @@ impl ServerTool {
                 let _ = peer.cancel_task(CancelTaskParams::new(task)).await;
                 let message = "The server wants more than an answer of the user before it goes on; \
                                that is not supported in a task.";
-                return Err(ToolError::Terminal { message: message.to_owned() });
+                return Err(ToolError::Terminal(message.to_owned()));
             };
             let answer = handlers.elicit(&self.server.name, wanted.params).await;
             answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
@@ -316,10 +312,10 @@ impl Tool for ServerTool {
     fn plan<'a>(&'a self, args: &'a Value, _: &'a PlanContext) -> BoxFuture<'a, Result<CallPlan, ToolError>> {
         Box::pin(async move {
             let Some(fields) = args.as_object() else {
-                return Err(ToolError::Misuse { hint: "the arguments are not a JSON object".to_owned() });
+                return Err(ToolError::Misuse("the arguments are not a JSON object".to_owned()));
             };
             if let Some(hint) = unfit(&self.spec.parameters, args) {
-                return Err(ToolError::Misuse { hint });
+                return Err(ToolError::Misuse(hint));
             }
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let shown: Vec<String> = fields.values().map(text).collect();
@@ -361,7 +357,7 @@ impl Tool for ServerTool {
             let text =
                 tokio::task::spawn_blocking(move || cap(text, limit, &spill)).await.unwrap_or_default();
             if result.is_error == Some(true) {
-                return Err(ToolError::Terminal { message: text });
+                return Err(ToolError::Terminal(text));
             }
             let content = std::iter::once(ReturnPart::Text { text }).chain(images).collect();
             let source = Source::Tool { name: self.spec.name.clone() };

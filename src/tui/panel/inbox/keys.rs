@@ -106,13 +106,13 @@ impl PanelState for Inbox {
         self.follow(cx);
     }
 
-    fn observe_notice(&mut self, text: &str) {
+    fn observe_message(&mut self, text: &str) {
         self.advise(text.lines().next().unwrap_or_default());
     }
 
     fn decisions_lost(&mut self, text: &str) {
         self.deciding.clear();
-        self.observe_notice(text);
+        self.observe_message(text);
     }
 
     fn resized(&mut self) {

@@ -180,7 +180,7 @@ fn line(event: &Event) -> Option<String> {
         Event::ApprovalSettled { settled, .. } => match settled {
             Settlement::Decided { approval, by } => format!("decided {} ({})", decision(approval), by.word()),
             Settlement::Withdrawn => "withdrawn".to_owned(),
-            Settlement::StillWaiting => "still waiting".to_owned(),
+            Settlement::Late => "still waiting".to_owned(),
             Settlement::Superseded => "replaced".to_owned(),
             Settlement::Expired => "expired".to_owned(),
         },

@@ -140,7 +140,7 @@ impl ToolDouble {
         let basis = vec![(Resource(place.display().to_string()), self.world.version(path))];
         let (summary, preview, access, basis) = match self.kind {
             Kind::Look | Kind::Slow if self.world.read(path).is_none() => {
-                return Err(ToolError::Misuse { hint: format!("there is no file {path}") });
+                return Err(ToolError::Misuse(format!("there is no file {path}")));
             }
             Kind::Look | Kind::Slow => (format!("read {path}"), Preview::None, reads(place), Vec::new()),
             Kind::Write | Kind::SlowWrite => {
@@ -148,7 +148,7 @@ impl ToolDouble {
                     DiffLine { kind: DiffKind::Added, number: 1, text: text_arg(args, "text").to_owned() };
                 let preview = Preview::Diff { path: path.to_owned(), lines: vec![line] };
                 if text_arg(args, "text").is_empty() {
-                    return Err(ToolError::Misuse { hint: "`text` must not be empty".to_owned() });
+                    return Err(ToolError::Misuse("`text` must not be empty".to_owned()));
                 }
                 (format!("write {path}"), preview, writes(place), basis)
             }
@@ -162,7 +162,7 @@ impl ToolDouble {
             Kind::Count if args.get("n").is_some_and(Value::is_i64) => {
                 ("count".to_owned(), Preview::None, Access::Nothing, Vec::new())
             }
-            Kind::Count => return Err(ToolError::Misuse { hint: "`n` must be a whole number".to_owned() }),
+            Kind::Count => return Err(ToolError::Misuse("`n` must be a whole number".to_owned())),
             Kind::BrokenPlan => panic!("a broken plan"),
         };
         let risk = if text_arg(args, "text").contains("HIGH") { Risk::High } else { self.spec.risk };
@@ -190,7 +190,7 @@ impl ToolDouble {
                     () = self.gate.pass("slow") => {}
                     () = cx.cancel.cancelled() => {
                         self.world.note(format!("{} {path} stopped", self.spec.name));
-                        return Err(ToolError::Terminal { message: "stopped half-way".to_owned() });
+                        return Err(ToolError::Terminal("stopped half-way".to_owned()));
                     }
                 }
             }
@@ -215,7 +215,7 @@ impl ToolDouble {
                 format!("wrote {path}")
             }
             Kind::Shell if text_arg(args, "command") == "false" => {
-                return Err(ToolError::Terminal { message: "exit 1".to_owned() });
+                return Err(ToolError::Terminal("exit 1".to_owned()));
             }
             Kind::Empty => "no results".to_owned(),
             Kind::Tally => format!("ran {tally} times"),

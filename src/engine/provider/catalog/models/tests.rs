@@ -87,7 +87,7 @@ fn rows_are_sane() {
     for table in TABLES {
         for row in table.rows {
             let name = row.name;
-            assert!(seen.insert((table.service, name)), "{name} stands twice");
+            assert!(seen.insert((table.service, name)), "{name} is listed twice");
             assert_eq!(bare(name), name, "a row's name is looked for in this form");
             assert!(row.profile != Profile::default(), "{name} says nothing");
             let Profile { window, max_output, price, .. } = row.profile;

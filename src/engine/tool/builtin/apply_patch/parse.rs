@@ -3,7 +3,7 @@
 use super::fit::{Hunk, HunkLine};
 use crate::tool::DiffKind;
 
-/// What happens to one file.
+/// The change of one file.
 #[derive(Debug, PartialEq)]
 pub struct FilePatch {
     pub path: String,
@@ -107,7 +107,7 @@ fn hunk_line(line: &str) -> Result<HunkLine, String> {
     Ok(HunkLine { kind, text: line.get(1..).unwrap_or_default().to_owned(), ends: true })
 }
 
-/// What the head of a file in a unified diff says.
+/// The head of a file in a unified diff.
 #[derive(Default)]
 struct Head {
     old: Option<String>,

@@ -31,7 +31,7 @@ pub struct PdfReader {
     pub path: String,
 }
 
-/// What came of it.
+/// The outcome of reading it.
 pub enum PdfText {
     /// The pages.
     Pages {
@@ -55,8 +55,7 @@ impl PdfReader {
             timeout: TIMEOUT,
             confinement: Confinement::ReadOnly,
             input: Some(Arc::new(input)),
-            errors: None,
-            unlimited: Arc::default(),
+            ..Command::default()
         };
         let run = collected(&*self.sandbox, command, &cx.cancel, MOST_TEXT).await;
         let (mut bytes, exit) = run.map_err(|error| failed(error.to_string()))?;

@@ -20,7 +20,7 @@ pub const NO_TEXT: &str = " is not text: ";
 /// Part of the report on an image, before its size.
 pub const IMAGE: &str = ": image ";
 
-/// What a file holds.
+/// The content of a file.
 pub enum FileContent {
     Parts(Vec<ReturnPart>),
     /// A PDF document, which another program reads.

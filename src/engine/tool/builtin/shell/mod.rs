@@ -19,10 +19,10 @@ use super::output::{Capture, left_out, untrusted, whole_characters};
 use super::place::ToolPath;
 use super::tasks::report;
 use super::typed::{RunContext, TypedTool};
-use super::work::{misuse, off_thread, terminal};
+use super::work::{exit_line, misuse, off_thread, terminal};
 use crate::approval::command_words::{CommandWords, command_words, says_more};
 use crate::bash::{self, Class};
-use crate::message::{ReturnStatus, Source};
+use crate::message::Source;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Tasks, UNLIMITED, task_input};
 use crate::sandbox::{
@@ -59,7 +59,7 @@ const SUMMARY_WIDTH: usize = 72;
 /// The width of the reason for leaving the sandbox, in terminal cells.
 const REASON_WIDTH: usize = 100;
 
-/// Told to the model when the sandbox may be why a command failed.
+/// The note for the model when the sandbox may be why a command failed.
 const HELD: &str = "[The command ran in a sandbox, which may be why it failed. If it needs more than the sandbox allows, \
                     call shell again with `unsandboxed` and the reason; the user decides.]\n";
 
@@ -90,7 +90,7 @@ pub struct Shell {
     sandbox: Arc<dyn Sandbox>,
     tasks: Tasks,
     options: BuiltinOptions,
-    /// What counts as read-only besides what the table of programs says.
+    /// Counts as read-only besides the rows of the table of programs.
     safe: Vec<CommandWords>,
 }
 
@@ -125,8 +125,8 @@ impl Shell {
         let timeout = args.timeout.map_or(self.options.shell_timeout, Duration::from_secs);
         let most = self.options.shell_max_timeout;
         if timeout > most {
-            let most = most.as_secs();
-            return Err(misuse(format!("`timeout` is at most {most} seconds; run longer work in parts")));
+            let most = duration(most);
+            return Err(misuse(format!("`timeout` is at most {most}; run longer work in parts")));
         }
         Ok(timeout)
     }
@@ -143,11 +143,11 @@ impl TypedTool for Shell {
     fn description(&self) -> String {
         format!(
             "Runs a command line with sh in the workspace and returns its output, stdout and stderr together. It \
-             is ended after {} seconds, or after timeout (at most {}). Background processes end with the command; \
+             is ended after {}, or after timeout (at most {}). Background processes end with the command; \
              with background it becomes a task, which read_task reads and end_task ends. \
              Prefer the file tools for reading, searching and editing.",
-            self.options.shell_timeout.as_secs(),
-            self.options.shell_max_timeout.as_secs()
+            duration(self.options.shell_timeout),
+            duration(self.options.shell_max_timeout)
         )
     }
 
@@ -175,22 +175,12 @@ impl TypedTool for Shell {
         let timeout = self.checked(&args)?;
         let mut env = self.options.env.clone();
         env.push((MARKER.to_owned(), cx.call.0.clone()));
-        let cwd = cx.place.workspace.clone();
         let confinement = match args.unsandboxed {
             Some(_) => Confinement::Unsandboxed,
             None => self.confinement(&args.command, &cx.place).await,
         };
-        let script = args.command.clone();
-        let command = Command {
-            script,
-            cwd: cwd.clone(),
-            env,
-            timeout,
-            confinement,
-            input: None,
-            errors: None,
-            unlimited: Arc::default(),
-        };
+        let (script, cwd) = (args.command.clone(), cx.place.workspace.clone());
+        let command = Command { script, cwd: cwd.clone(), env, timeout, confinement, ..Command::default() };
         if args.background {
             return self.start_task(command, cx).await;
         }
@@ -211,18 +201,18 @@ impl TypedTool for Shell {
         }
     }
 
-    fn outcome(status: ReturnStatus, text: &str) -> String {
-        match status {
-            ReturnStatus::Ok if text.trim_end() == NO_OUTPUT => "no output".to_owned(),
-            ReturnStatus::Ok => count(text.lines().map(lines_of).sum::<usize>(), "line"),
-            // The report begins with how the command ended.
-            ReturnStatus::Failed | ReturnStatus::Interrupted => {
-                let end = text.lines().next().unwrap_or("");
-                let is_end = ENDS.iter().any(|known| end.starts_with(known));
-                if is_end { end.to_owned() } else { String::new() }
-            }
-            ReturnStatus::Denied | ReturnStatus::Undecided | ReturnStatus::Unknown => String::new(),
+    fn outcome(text: &str) -> String {
+        match text.trim_end() {
+            NO_OUTPUT => "no output".to_owned(),
+            _ => count(text.lines().map(lines_of).sum::<usize>(), "line"),
         }
+    }
+
+    fn failure(text: &str) -> String {
+        // The report begins with how the command ended.
+        let end = text.lines().next().unwrap_or("");
+        let is_end = ENDS.iter().any(|known| end.starts_with(known));
+        if is_end { end.to_owned() } else { String::new() }
     }
 }
 
@@ -454,10 +444,8 @@ impl ShellResult {
         let mut lines = Vec::new();
         match self.exit {
             Exit::Code(0) => {}
-            Exit::Code(code) => lines.push(format!("exit {code}")),
-            Exit::Signal(signal) => lines.push(format!("ended by signal {signal}")),
-            Exit::TimedOut => lines.push(format!("timed out after {}", duration(timeout))),
             Exit::Cancelled => lines.push("interrupted; what it had already done is not undone".to_owned()),
+            exit => lines.push(exit_line(exit, timeout)),
         }
         let output = self.output.trim_end_matches('\n');
         lines.push(if output.is_empty() { NO_OUTPUT.to_owned() } else { output.to_owned() });

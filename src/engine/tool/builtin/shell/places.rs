@@ -1,4 +1,4 @@
-//! What a command line refers to on this machine: files through links, folders of `co`, workspace scripts.
+//! The places that a command line refers to on this machine: files through links, folders of `co`, workspace scripts.
 //!
 //! The text alone does not show the target of a link. Blocking; it reads names, links and scripts, and runs
 //! nothing. Called when a command is planned.

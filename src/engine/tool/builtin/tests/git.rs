@@ -123,7 +123,7 @@ async fn the_settings_of_a_repository_run_nothing() {
         assert!(!said.contains("TERMINAL"), "{name}: {said}");
         assert!(!ran.exists(), "{name} {args} ran {:?}", fs::read_to_string(&ran));
     }
-    // A name that cannot be told apart is no way around it.
+    // An ambiguous name is no way around it.
     let config = bench.at(".git/config");
     let kept = fs::read(&config).unwrap();
     let odd = [&kept[..], b"[filter \"\xff\"]\n\tclean = x\n"].concat();

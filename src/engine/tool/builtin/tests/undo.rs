@@ -4,9 +4,9 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::*;
 use crate::tool::Undo;
-use crate::undo::{EntryFilter, FILE, Restoration, UndoError, UndoOutcome, UndoScope, UndoTarget};
+use crate::undo::{Direction, EntryFilter, FILE, Restoration, UndoError, UndoOutcome, UndoScope, UndoTarget};
 
-/// What is at each path: mode, and target or content.
+/// The entry at each path: mode, and target or content.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 /// The paths that differ.
@@ -49,7 +49,7 @@ impl Bench {
     }
 
     fn undoing(&self, ids: &[i64]) -> Restoration {
-        self.undo.undo(ids, &self.own()).unwrap()
+        self.undo.restoration(Direction::Undo, ids, &self.own()).unwrap()
     }
 
     fn undo_last(&self) -> String {

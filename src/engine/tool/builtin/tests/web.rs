@@ -250,7 +250,7 @@ async fn a_plan_says_where_it_goes_without_going_there() {
         ("web_search", json!({ "query": "x", "domains": vec!["a.b"; 11] }), "more than 10"),
     ] {
         match bench.plan(tool, &args).await {
-            Err(ToolError::Misuse { hint: said }) => assert!(said.contains(hint), "{args}: {said}"),
+            Err(ToolError::Misuse(said)) => assert!(said.contains(hint), "{args}: {said}"),
             other => panic!("{args}: {other:?}"),
         }
     }

@@ -31,7 +31,7 @@ const WORDS: usize = 300;
 /// How much of the body of an error is read, in bytes.
 const ERROR_BODY: usize = 16 * 1024;
 
-/// What is asked for; a server may send something else.
+/// The kind of content that is asked for; a server may send something else.
 const WANTED: &str =
     "text/html,application/xhtml+xml,text/markdown,text/plain,application/json;q=0.9,*/*;q=0.5";
 
@@ -142,7 +142,7 @@ async fn checked(response: Response, url: &Url) -> Result<Response, ToolError> {
     let name = status.canonical_reason().unwrap_or("unknown status");
     let message = format!("{} answered {} ({name})", address_line(url), status.as_u16());
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-        return Err(ToolError::Transient { message });
+        return Err(ToolError::Transient(message));
     }
     let body = read(response, url.clone()).await.map(|fetched| fetched.body).unwrap_or_default();
     let said = plain(&String::from_utf8_lossy(body.get(..ERROR_BODY).unwrap_or(&body)));
@@ -188,5 +188,5 @@ fn failed(url: &Url, error: reqwest::Error) -> ToolError {
     }
     // What a certificate or an address is does not pass.
     let is_final = ["certificate", ONLY_PUBLIC].iter().any(|word| message.contains(word));
-    if is_final { terminal(message) } else { ToolError::Transient { message } }
+    if is_final { terminal(message) } else { ToolError::Transient(message) }
 }

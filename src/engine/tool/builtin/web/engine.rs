@@ -122,21 +122,21 @@ impl Engine {
             (200..=299, _) => {}
             (401 | 403, Self::Brave { .. }) => {
                 let message = format!("{name} refused the key ({status}); correct `web.brave_api_key`");
-                return Err(ToolError::Unavailable { message });
+                return Err(ToolError::Unavailable(message));
             }
             (403, Self::SearXng { .. }) => {
                 let message = format!(
                     "{name} refused ({status}); its settings must list `json` under `search.formats`"
                 );
-                return Err(ToolError::Unavailable { message });
+                return Err(ToolError::Unavailable(message));
             }
             (429, _) => {
-                return Err(ToolError::Transient { message: format!("{name} is asked too often (429)") });
+                return Err(ToolError::Transient(format!("{name} is asked too often (429)")));
             }
-            (500.., _) => return Err(ToolError::Transient { message: format!("{name} failed ({status})") }),
+            (500.., _) => return Err(ToolError::Transient(format!("{name} failed ({status})"))),
             (422, Self::Brave { .. }) if is_about_key(body) => {
                 let message = format!("{name} does not know the key; correct `web.brave_api_key`");
-                return Err(ToolError::Unavailable { message });
+                return Err(ToolError::Unavailable(message));
             }
             (400 | 422, _) => {
                 return Err(misuse(format!("{name} does not accept this search ({status}); ask for less")));

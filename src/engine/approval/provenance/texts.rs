@@ -1,7 +1,7 @@
-//! The sources of the texts in a conversation, as far as provenance needs them.
+//! The texts of a conversation with their origins, as far as provenance needs them.
 //!
-//! The model and the program are no sources: the model's text derives from that of others. A summary does not
-//! raise trust, so it counts as text of an unknown source.
+//! The model and the program are no origins: the model's text derives from that of others. A summary does not
+//! raise trust, so it counts as text of an unknown origin.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::message::{
 };
 use crate::tool::{Category, RECALL_MEMORY, ToolSpec};
 
-/// One text and its source.
-pub(super) struct TextSource<'a> {
+/// One text and its origin.
+pub(super) struct KnownText<'a> {
     pub text: &'a str,
     pub side: Side,
     pub origin: Source,
@@ -36,7 +36,7 @@ type Specs = BTreeMap<ToolName, ToolSpec>;
 type Tools<'a> = HashMap<&'a CallId, &'a ToolName>;
 
 /// Returns all relevant texts of messages in the order of the conversation.
-pub(super) fn sources<'a>(messages: &'a [Arc<Message>], known: &Specs) -> Vec<TextSource<'a>> {
+pub(super) fn texts<'a>(messages: &'a [Arc<Message>], known: &Specs) -> Vec<KnownText<'a>> {
     let mut tools = HashMap::new();
     let mut found = Vec::new();
     for message in messages {
@@ -51,7 +51,7 @@ pub(super) fn sources<'a>(messages: &'a [Arc<Message>], known: &Specs) -> Vec<Te
     found
 }
 
-fn of_return<'a>(one: &'a ToolReturn, (tools, known): (&Tools<'a>, &Specs), found: &mut Vec<TextSource<'a>>) {
+fn of_return<'a>(one: &'a ToolReturn, (tools, known): (&Tools<'a>, &Specs), found: &mut Vec<KnownText<'a>>) {
     match one.trust {
         Trust::Trusted => return,
         Trust::Untrusted => {}
@@ -74,7 +74,7 @@ fn of_return<'a>(one: &'a ToolReturn, (tools, known): (&Tools<'a>, &Specs), foun
     for part in &one.content {
         match part {
             ReturnPart::Text { text } => {
-                found.push(TextSource { text, side, origin: origin.clone(), from: Some(&one.call) });
+                found.push(KnownText { text, side, origin: origin.clone(), from: Some(&one.call) });
             }
             ReturnPart::Image { .. } => {}
         }
@@ -86,10 +86,10 @@ fn sees_only_files(tool: Option<&ToolSpec>) -> bool {
     matches!(tool.map(|spec| spec.category), Some(Category::Files | Category::Search))
 }
 
-fn of_user<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<TextSource<'a>> {
+fn of_user<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<KnownText<'a>> {
     match part {
         UserPart::Text { text } => {
-            Some(TextSource { text, side: Side::Person, origin: Source::Program, from: None })
+            Some(KnownText { text, side: Side::Person, origin: Source::Program, from: None })
         }
         UserPart::Image { .. } => None,
         UserPart::Note { kind, text } => {
@@ -97,7 +97,7 @@ fn of_user<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<TextSource<'a>> 
                 // Text of a file of the workspace, as if a tool had read it.
                 NoteKind::Instructions { path } | NoteKind::Command { path } => {
                     let origin = Source::File { path: path.clone() };
-                    return Some(TextSource { text, side: Side::Files, origin, from: None });
+                    return Some(KnownText { text, side: Side::Files, origin, from: None });
                 }
                 NoteKind::CommandOutput => {
                     (Source::Command { command: text.lines().next().unwrap_or_default().to_owned() }, None)
@@ -114,7 +114,7 @@ fn of_user<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<TextSource<'a>> 
                     if used.iter().any(UsedMemory::is_of_project) =>
                 {
                     let origin = Source::File { path: PROJECT_MEMORIES[0].to_owned() };
-                    return Some(TextSource { text, side: Side::Files, origin, from: None });
+                    return Some(KnownText { text, side: Side::Files, origin, from: None });
                 }
                 NoteKind::Memory { trust: Trust::Untrusted, .. } => {
                     (Source::Tool { name: ToolName::new(RECALL_MEMORY) }, None)
@@ -127,7 +127,7 @@ fn of_user<'a>(part: &'a UserPart, tools: &Tools<'a>) -> Option<TextSource<'a>> 
                     return None;
                 }
             };
-            Some(TextSource { text, side: Side::Outside, origin, from })
+            Some(KnownText { text, side: Side::Outside, origin, from })
         }
     }
 }
