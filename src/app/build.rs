@@ -153,7 +153,7 @@ pub struct App {
     pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
-    /// What calls changed in files.
+    /// The log of changes that calls made in files.
     pub undo: UndoLog,
     /// Results of tools that are used again.
     pub cache: ResultCache,
@@ -405,7 +405,7 @@ pub struct Tools {
     pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
-    /// What calls changed in files.
+    /// The log of changes that calls made in files.
     pub undo: UndoLog,
     pub memories: Memories,
     pub trusted: TrustedProjects,

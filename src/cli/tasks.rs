@@ -71,8 +71,7 @@ fn list(settings: &Settings, all: bool, json: bool) -> Result<()> {
     let row = |one: &ListedTask| {
         [one.id(), one.task.state().to_owned(), one_line_summary(&one.task.command, COMMAND)]
     };
-    let rows: Vec<[String; 3]> = listed.iter().map(row).collect();
-    console::out(&table(["TASK", "STATE", "COMMAND"], &rows))
+    console::out(&table(["TASK", "STATE", "COMMAND"], listed.iter().map(row)))
 }
 
 /// Returns the tasks of all sessions, by session and number.

@@ -52,7 +52,7 @@ pub enum ImageError {
 pub struct PathRoots {
     /// The folder that relative paths start from.
     pub folder: PathBuf,
-    /// What `~/` expands to.
+    /// The folder in place of `~/`.
     pub home: Option<PathBuf>,
 }
 

@@ -1,7 +1,7 @@
 //! Images of a prompt, for the model that answers it: read relative to the prompt's folder, rejected for a model
 //! without image input.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::accounts::Models;
 use crate::frontend::images::{ImageError, ImageSupport, PathRoots, Prompt, attach, read};
@@ -42,6 +42,5 @@ pub async fn named(files: Vec<String>, world: &World) -> Result<String, ImageErr
 }
 
 fn places(folder: &Path, world: &World) -> PathRoots {
-    let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    PathRoots { folder: folder.to_owned(), home }
+    PathRoots { folder: folder.to_owned(), home: world.home() }
 }

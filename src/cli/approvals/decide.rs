@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::reading::ReadingOutcome;
 use super::typed::ApproveArgs;
-use super::{CommandContext, context, reading};
+use super::{CommandContext, context, describe, reading};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Remember, Request, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
-use crate::frontend::{fields, sentences};
+use crate::frontend::fields;
 use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;
@@ -190,7 +190,7 @@ impl DecisionResults {
         unread: bool,
     ) -> Result<()> {
         match reading::show(context, &one, unread).await? {
-            ReadingOutcome::All | ReadingOutcome::NotNeeded => self.decide(context, one, approval).await,
+            ReadingOutcome::All => self.decide(context, one, approval).await,
             ReadingOutcome::Declined => {
                 console::note(&format!("Not approved; request {} still waits.", one.id()));
                 Ok(())
@@ -240,9 +240,7 @@ impl DecisionResults {
             self.print_text(context).await?;
         }
         let Some((_, last)) = self.failed.pop() else { return Ok(()) };
-        for (_, why) in &self.failed {
-            console::note(&format!("co: error: {}", sanitize_line(why)));
-        }
+        console::notes(self.failed.iter().map(|(_, why)| format!("error: {}", sanitize_line(why))));
         Err(CliError::error(sanitize_line(&last)))
     }
 
@@ -267,24 +265,18 @@ impl DecisionResults {
     async fn print_text(&self, context: &CommandContext<'_>) -> Result<()> {
         let mut sessions: Vec<&SessionId> = Vec::new();
         for (one, approval) in &self.decided {
-            let (verdict, summary) =
-                (approval.verdict(Some(&one.request)), sanitize_line(&one.request.plan.summary));
-            let call = (&one.request.tool, &one.request.args);
-            let covered = sentences::coverage(Some(call), approval);
-            let width = covered.map_or_else(String::new, |covered| format!(" ({covered})"));
-            console::out(&format!(
-                "{} {}: {summary}{width}\n",
-                sanitize_line(&verdict.to_string()),
-                one.id()
-            ))?;
+            let verdict = approval.verdict(Some(&one.request)).to_string();
+            let (verdict, summary) = (sanitize_line(&verdict), sanitize_line(&one.request.plan.summary));
+            let covered = describe::coverage(one, approval);
+            let covered = covered.map_or_else(String::new, |covered| format!(" ({covered})"));
+            console::out(&format!("{verdict} {}: {summary}{covered}\n", one.id()))?;
             if *approval != Approval::Later && !sessions.contains(&&one.session) {
                 sessions.push(&one.session);
             }
         }
         for (one, _) in self.decided.iter().filter(|(_, approval)| is_yes(approval)) {
-            for held_up in context::held_up(&context.store, one).await? {
-                console::note(&format!("co: {}", sanitize_line(&held_up)));
-            }
+            let held_up = context::held_up(&context.store, one).await?;
+            console::notes(held_up.iter().map(|text| sanitize_line(text)));
         }
         let holders = holders(&context.store).await;
         for session in sessions {

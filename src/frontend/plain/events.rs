@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::approvals::State;
+use super::approvals::{Origin, State};
 use super::describe;
 use super::state::{GATHER_MS, Plain};
 use crate::agent::context::Summary;
@@ -49,7 +49,7 @@ impl Plain {
                 let known = self.calls.entry(request.call.clone()).or_default();
                 known.summary.clone_from(&request.plan.summary);
                 known.was_asked = true;
-                self.approvals.add(request);
+                self.approvals.add(request, Origin::Own);
                 self.ask_at = self.now_ms + GATHER_MS;
             }
             Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
@@ -172,7 +172,7 @@ impl Plain {
         let stays = settled.is_postponed();
         let was_postponed = stays && entry.state == State::Postponed;
         if stays {
-            self.approvals.postpone(id);
+            self.approvals.mark(id, State::Postponed);
         } else {
             self.approvals.remove(id);
         }
@@ -191,7 +191,8 @@ impl Plain {
         self.cap = None;
         if *end == TurnEnd::Deferred {
             // The line below says it.
-            self.told_waiting = self.approvals.count(State::Postponed) + self.approvals.count(State::Sent);
+            self.reported_waiting =
+                self.approvals.count(State::Postponed) + self.approvals.count(State::Sent);
         }
         let closes_pipe = self.input_ended && *end == TurnEnd::Deferred;
         if closes_pipe {

@@ -58,7 +58,7 @@ impl ClientHandler {
         let mut commands = Commands::builtin();
         let remarks = commands.add_custom(&files);
         let problems = problems.iter().map(|problem| format!("{}.", sanitize_line(problem)));
-        let new = problems.chain(remarks).filter(|remark| self.told_commands.insert(remark.clone()));
+        let new = problems.chain(remarks).filter(|remark| self.reported_commands.insert(remark.clone()));
         let mut new: Vec<String> = new.collect();
         if new.len() > SHOWN {
             let more = new.len() - SHOWN;

@@ -108,21 +108,17 @@ impl ClientHandler {
             access: &asked.plan.access,
         };
         for rule in rules.iter().filter(|rule| rule.effect == RuleEffect::Allow) {
-            match rule.fit(&subject) {
-                Fit::Applies | Fit::AppliesInDoubt(_) => {
-                    if let Some(why) = rule.falls_short(asked.risk) {
-                        return Err(format!("{why}; change it, or answer with y"));
-                    }
-                }
-                Fit::Elsewhere => {
-                    return Err("it does not apply to this call; change it, or approve with y".to_owned());
-                }
+            let why = match rule.fit(&subject) {
+                Fit::Applies | Fit::AppliesInDoubt(_) => match rule.falls_short(asked.risk) {
+                    Some(why) => format!("{why}; change it, or answer with y"),
+                    None => continue,
+                },
+                Fit::Elsewhere => "it does not apply to this call; change it, or approve with y".to_owned(),
                 Fit::Not(because) => {
-                    return Err(format!(
-                        "it does not match this call ({because}); change it, or approve with y"
-                    ));
+                    format!("it does not match this call ({because}); change it, or approve with y")
                 }
-            }
+            };
+            return Err(why);
         }
         Ok(())
     }

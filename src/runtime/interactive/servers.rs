@@ -104,7 +104,7 @@ impl ClientHandler {
 
     /// Takes a change of the questions of servers.
     pub(super) async fn on_question(&mut self, event: QuestionEvent) {
-        if let Some(text) = event.said {
+        if let Some(text) = event {
             self.say(Notice::plain(TITLE, text)).await;
         }
         self.waiting().await;
