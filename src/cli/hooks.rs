@@ -222,12 +222,10 @@ impl<'a> HooksCommand<'a> {
             self.picked(&found.hooks, picked)?.into_iter().map(|hook| hook.def.clone()).collect();
         let (mut lines, mut untrusted) = (String::new(), Vec::new());
         for def in &wanted {
-            if found.trusted.remove(&def.file, &def.name) {
-                lines.push_str(&format!("{} is no longer trusted.\n", def.name));
-                untrusted.push(def.name.clone());
-            } else {
-                lines.push_str(&format!("{} was not trusted.\n", def.name));
-            }
+            let was_trusted = found.trusted.remove(&def.file, &def.name);
+            let verb = if was_trusted { "is no longer" } else { "was not" };
+            lines.push_str(&format!("{} {verb} trusted.\n", def.name));
+            untrusted.extend(was_trusted.then(|| def.name.clone()));
         }
         found.trusted.write(self.files.trusted())?;
         console::out(&lines)?;

@@ -139,7 +139,7 @@ async fn turn(
         never = app.permissions.keep_rules(&folder) => match never {},
     };
     app.world.telemetry.write_soon();
-    app.tasks.end_all(&app.spill(session.id())).await;
+    app.tools.tasks.end_all(&app.spill(session.id())).await;
     say_words(&mut words);
     // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
     session.store().audit_head().await?;

@@ -64,7 +64,7 @@ impl CaseRunner {
     /// Returns the names of the tools that the model is offered.
     #[must_use]
     pub fn offered(&self) -> BTreeSet<String> {
-        self.app.registry.tools().specs().map(|spec| spec.name.0.clone()).collect()
+        self.app.tools.registry.tools().specs().map(|spec| spec.name.0.clone()).collect()
     }
 
     /// Whether it is known what requests cost.
@@ -139,7 +139,7 @@ impl CaseRunner {
 
     async fn env(&self, session: &Session, dim: Dim) -> AgentEnv {
         let (env, _) = self.app.env_beside(session, Decider::Script).await;
-        let is_confined = self.app.sandbox.isolation().not_held().is_empty();
+        let is_confined = self.app.tools.sandbox.isolation().not_held().is_empty();
         let mode = match dim {
             Dim::ToolSelection | Dim::ArgExtraction | Dim::Refusal => Mode::DeferAll,
             Dim::Approval => Mode::Ask,

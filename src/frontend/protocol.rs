@@ -18,6 +18,7 @@ use crate::frontend::images::Prompt;
 use crate::history::SessionId;
 use crate::message::{Message, Usd};
 use crate::sandbox::Isolation;
+use crate::stdx::names::names;
 use crate::store::{PastDecision, RequestRow, StoredRequest};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::ListedTool;
@@ -467,14 +468,12 @@ pub enum Holder {
     NoProcess,
 }
 
-impl Holder {
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Here => "this session",
-            Self::Another => "open in another co",
-            Self::Background => "running now",
-            Self::NoProcess => "not open anywhere",
-        }
+names! {
+    Holder, word {
+        Here = "this session",
+        Another = "open in another co",
+        Background = "running now",
+        NoProcess = "not open anywhere",
     }
 }
 

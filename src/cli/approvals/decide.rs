@@ -18,7 +18,7 @@ use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;
 use crate::stdx::text::sanitize_line;
-use crate::store::{DecideOutcome, StoredRequest};
+use crate::store::{DecideOutcome, RequestRow, StoredRequest};
 use crate::tool::schema::faults;
 use crate::tool::{Preview, Risk};
 
@@ -28,10 +28,13 @@ const NAMED: usize = 8;
 /// Maximum number of requests that are searched for LOW ones.
 const LOOKED_AT: usize = 20_000;
 
-/// Returns the ids of all requests that wait, in every session.
-pub(super) async fn undecided(context: &CommandContext<'_>) -> Result<Vec<String>> {
+/// Returns the ids of those requests of all sessions that wait and are wanted.
+pub(super) async fn undecided(
+    context: &CommandContext<'_>,
+    is_wanted: impl Fn(&RequestRow) -> bool,
+) -> Result<Vec<String>> {
     let rows = context.store.undecided_rows(LOOKED_AT).await?;
-    Ok(rows.into_iter().map(|row| row.id.0).collect())
+    Ok(rows.into_iter().filter(is_wanted).map(|row| row.id.0).collect())
 }
 
 /// Gives all of them the same answer.
@@ -59,8 +62,9 @@ pub(super) async fn yes(context: &CommandContext<'_>, yes: ApproveArgs) -> Resul
     let mut done = DecisionResults::default();
     if let Some(session) = &yes.all_low {
         let session = context.store.find_session(session).await?;
-        for id in low_ones(context, &session).await? {
-            done.approve(context, &id.0, &yes).await?;
+        let is_low = |row: &RequestRow| row.session == session && row.risk == Risk::Low;
+        for id in undecided(context, is_low).await? {
+            done.approve(context, &id, &yes).await?;
         }
         return done.tell_some(context, yes.json, "No LOW requests are waiting in this session.\n").await;
     }
@@ -74,12 +78,6 @@ fn approval(yes: &ApproveArgs, instead: Option<(ToolName, Value)>) -> Approval {
     let remember = if yes.session { Remember::Session } else { Remember::Once };
     let note = yes.note.clone().filter(|note| !note.trim().is_empty());
     Approval::Approve { instead, remember, note, rule: None }
-}
-
-async fn low_ones(context: &CommandContext<'_>, session: &SessionId) -> Result<Vec<RequestId>> {
-    let rows = context.store.undecided_rows(LOOKED_AT).await?;
-    let low = rows.into_iter().filter(|row| row.session == *session && row.risk == Risk::Low);
-    Ok(low.map(|row| row.id).collect())
 }
 
 /// Returns the request with this id, and the call that runs in its place; errs with a sentence.

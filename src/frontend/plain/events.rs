@@ -48,7 +48,7 @@ impl Plain {
                 self.end_thinking();
                 let known = self.calls.entry(request.call.clone()).or_default();
                 known.summary.clone_from(&request.plan.summary);
-                known.was_asked = true;
+                known.starts = true;
                 self.approvals.add(request, Origin::Own);
                 self.ask_at = self.now_ms + GATHER_MS;
             }
@@ -60,7 +60,6 @@ impl Plain {
             Event::FellBack { from, to, class: _, why } => {
                 self.page.line(&format!("{}.", sentences::fell_back(&from, &to, &why)));
             }
-            Event::Refused { why } => self.page.line(&why),
             Event::PartialReset => {
                 self.page.flow_end();
                 self.arguments.clear();
@@ -84,7 +83,7 @@ impl Plain {
                     self.tell(&text);
                 }
             }
-            Event::Status { text } => self.page.line(&text),
+            Event::Status { text } | Event::Refused { why: text } => self.page.line(&text),
             Event::DecidedAll { lost } => {
                 self.answered();
                 if !lost.is_empty() {
@@ -148,8 +147,7 @@ impl Plain {
 
     fn running(&mut self, call: &ToolCall) {
         let known = self.calls.entry(call.id.clone()).or_default();
-        if known.was_asked && !known.started {
-            known.started = true;
+        if std::mem::take(&mut known.starts) {
             let text = format!("{}, started.", describe::tool_of(call.name.as_str(), &known.summary));
             self.page.line(&text);
         }

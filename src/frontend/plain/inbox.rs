@@ -7,6 +7,7 @@ use super::describe;
 use super::state::Plain;
 use crate::approval::AutoApprove;
 use crate::command::numbered;
+use crate::config::Mode;
 use crate::frontend::protocol::{ClientQuery, InboxLine};
 use crate::stdx::moment::{age, deadline};
 use crate::stdx::text::one_line_summary;
@@ -106,21 +107,16 @@ impl Plain {
     /// Returns the prompt, with any mode that is not the default.
     pub(super) fn prompt_words(&self) -> String {
         let Some(header) = &self.header else { return "You: ".to_owned() };
-        let mut words = Vec::new();
-        if header.mode != crate::config::Mode::Ask {
-            words.push(header.mode.word());
-        }
-        match header.auto_approve {
-            on @ (AutoApprove::Yolo | AutoApprove::YoloUnsandboxed) => words.push(on.word()),
-            AutoApprove::Asking => {}
-        }
+        let mode = (header.mode != Mode::Ask).then(|| header.mode.word());
+        let auto = (header.auto_approve != AutoApprove::Asking).then(|| header.auto_approve.word());
+        let words: Vec<&str> = mode.into_iter().chain(auto).collect();
         if words.is_empty() { "You: ".to_owned() } else { format!("You ({}): ", words.join(", ")) }
     }
 }
 
 fn heading(line: &InboxLine) -> String {
     let folder = one_line_summary(&line.workspace.display().to_string(), TITLE);
-    format!("{}, in {folder}, {}", one_line_summary(line.title(), TITLE), line.holder.label())
+    format!("{}, in {folder}, {}", one_line_summary(line.title(), TITLE), line.holder.word())
 }
 
 /// Describes a request in one line.

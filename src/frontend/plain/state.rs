@@ -38,9 +38,8 @@ const LONGEST_TYPED: usize = 4_095;
 #[derive(Debug, Default)]
 pub(super) struct KnownCall {
     pub(super) summary: String,
-    /// The user was asked about it: its start confirms their answer.
-    pub(super) was_asked: bool,
-    pub(super) started: bool,
+    /// The user was asked about it: its start, which confirms their answer, is still to be printed.
+    pub(super) starts: bool,
 }
 
 /// The open question at a cap.

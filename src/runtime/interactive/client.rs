@@ -134,7 +134,7 @@ impl ClientHandler {
         decider: Decider,
         questions: Questions,
     ) -> Self {
-        let shell = Shell::new(app.tasks.clone());
+        let shell = Shell::new(app.tools.tasks.clone());
         let (model, hook_messages) = (app.models.choices(), app.permissions.hook_messages());
         Self {
             background: BackgroundSessions::new(&app.store),
@@ -264,7 +264,7 @@ impl ClientHandler {
                 return Box::pin(self.save_rule(request, text, scope)).await;
             }
             ClientRequest::Background => {
-                self.app.tasks.move_running();
+                self.app.tools.tasks.move_running();
                 if let Some(event) = self.shell.background(&self.app.spill(&self.session)) {
                     self.on_shell(event).await;
                 }
@@ -518,7 +518,7 @@ impl ClientHandler {
 
     /// Ends what runs in the background of the session, and says so.
     pub(super) async fn end_tasks(&mut self) {
-        let ended = match self.app.tasks.end_all(&self.app.spill(&self.session)).await {
+        let ended = match self.app.tools.tasks.end_all(&self.app.spill(&self.session)).await {
             0 => return,
             1 => "1 task was ended with its session.".to_owned(),
             many => format!("{many} tasks were ended with their session."),
@@ -541,7 +541,7 @@ impl ClientHandler {
 
     async fn end_task(&mut self, number: usize) {
         let folder = self.app.spill(&self.session);
-        if let Err(error) = self.app.tasks.end(&folder, number) {
+        if let Err(error) = self.app.tools.tasks.end(&folder, number) {
             self.say(Notice::warning("tasks", format!("{error}."))).await;
         }
     }
@@ -597,7 +597,7 @@ impl ClientHandler {
         };
         let mut commands: Vec<CommandLine> = self.commands.iter().map(line).collect();
         commands.extend(prompt_lines(&self.app.servers));
-        let tools = self.app.registry.tools().specs().cloned().collect();
+        let tools = self.app.tools.registry.tools().specs().cloned().collect();
         self.tell(ServerMessage::Known { commands, tools }).await;
     }
 

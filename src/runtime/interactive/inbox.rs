@@ -158,7 +158,7 @@ async fn go_on(
         went = headless::run(&mut session, &env, HeadlessWork::Resume, &front, stop) => went,
         never = app.permissions.keep_rules_of(&folder, &policy) => match never {},
     };
-    app.tasks.end_all(&app.spill(session.id())).await;
+    app.tools.tasks.end_all(&app.spill(session.id())).await;
     outcome(&name, went, front.returned.load(Ordering::Relaxed))
 }
 

@@ -45,7 +45,7 @@ impl ClientHandler {
         let rule =
             one_rule(text, self.app.permissions.rules.home()).map_err(|trouble| trouble.to_string())?;
         let past = self.app.store.past_calls(TRIED).await.map_err(|error| error.to_string())?;
-        Ok(tried(&[rule], &past, &self.app.registry))
+        Ok(tried(&[rule], &past, &self.app.tools.registry))
     }
 
     /// Saves a rule, then approves its request.
@@ -98,7 +98,7 @@ impl ClientHandler {
         let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home());
         let Ok(rules) = rules else { return Ok(()) };
         let asked = &one.request;
-        let tool = self.app.registry.get(&asked.tool);
+        let tool = self.app.tools.registry.get(&asked.tool);
         let origin = tool.as_ref().map_or(&Origin::Builtin, |tool| &tool.spec().origin);
         let subject = Subject {
             tool: &asked.tool,

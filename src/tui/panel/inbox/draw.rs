@@ -147,7 +147,7 @@ fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
 
 /// Returns the line of a session, above its requests.
 fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
-    let right = Line::of(line.holder.label(), Role::Dim);
+    let right = Line::of(line.holder.word(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
     let title = Line::of(one_line_summary(line.title(), 40), Role::Heading);
     let place = format!(" {} {}", screen.context.glyphs.dot, short_path(&line.workspace, 40));
