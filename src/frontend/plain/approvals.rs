@@ -168,11 +168,10 @@ impl Approvals {
         numbers
     }
 
-    /// Removes a settled request and returns its entry.
-    pub(super) fn remove(&mut self, id: &RequestId) -> Option<AskedRequest> {
+    /// Removes a settled request and closes its question.
+    pub(super) fn remove(&mut self, id: &RequestId) {
         self.withdraw(id);
-        let at = self.list.iter().position(|entry| entry.request.id == *id)?;
-        Some(self.list.remove(at))
+        self.list.retain(|entry| entry.request.id != *id);
     }
 
     pub(super) fn postpone_all(&mut self) {

@@ -85,9 +85,8 @@ fn rule(id: &str) -> String {
 fn a_mistake_keeps_the_last_good_rules_and_asks_for_everything() {
     use FolderTrust::{Trusted, Untrusted};
     let place = RulesFixture::new();
-    let expect = |place: &RulesFixture, trust, ids: &str, notice| {
-        assert_eq!(place.read(trust), (ids.to_owned(), notice))
-    };
+    let expect =
+        |place: &RulesFixture, trust, ids: &str, news| assert_eq!(place.read(trust), (ids.to_owned(), news));
     expect(&place, Trusted, "", 0);
     place.write("user", rule("a"));
     expect(&place, Trusted, "a", 0);
