@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 pub use self::command::KeyCommandError;
-pub use self::file::{KeyChange, KeyFile, KeyFileError};
+pub use self::file::{KeyFile, KeyFileError};
 use crate::config::{Key, Secret, Settings};
 
 /// Receives keys.
@@ -56,8 +56,8 @@ impl Keys {
         self.state.lock().stored.as_ref().map(|keys| keys.get(name).cloned()).map_err(Clone::clone)
     }
 
-    /// Keeps a key for a service, in the file and in memory. Blocking.
-    pub fn keep(&self, name: &str, key: &Secret) -> Result<KeyChange, KeyFileError> {
+    /// Keeps a key for a service, in the file and in memory; returns whether it replaced one. Blocking.
+    pub fn keep(&self, name: &str, key: &Secret) -> Result<bool, KeyFileError> {
         self.learn(key);
         let put = self.file.put(name, key)?;
         self.state.lock().stored = self.file.read();

@@ -14,6 +14,7 @@ use super::keys::{KeyCommandError, KeyFileError, Keys};
 use super::services::{HttpService, Service, names};
 pub use crate::config::WriteError;
 use crate::config::{Secret, Settings, checked_url};
+pub use crate::frontend::protocol::Credentials;
 use crate::frontend::protocol::{Consent, HAS_KEY, LoginFailure, LoginNeed, ServiceLine};
 use crate::provider::catalog::{self, ListEndpoint};
 use crate::provider::http::get_json;
@@ -25,15 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Keys with fewer characters are not hinted at.
 const SHOWN_FROM: usize = 16;
-
-/// What the user entered for a service. No `Debug`: it contains a key.
-#[derive(Clone, PartialEq)]
-pub struct Credentials {
-    pub service: String,
-    pub base_url: Option<String>,
-    pub key: Option<Secret>,
-    pub unencrypted: Consent,
-}
 
 /// Why a service cannot be used, in a sentence that says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

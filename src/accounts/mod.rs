@@ -13,7 +13,7 @@ mod services;
 
 pub use self::choice::{Origin, mistaken, unused};
 pub use self::error::ModelError;
-pub use self::keys::{KeyChange, KeyCommandError, KeyFile, KeyFileError, Keys};
+pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys};
 pub use self::models::{ModelCheck, ModelChoice, Models};
 pub use self::offers::{ListSource, Offer, OfferedModel, offers};
 pub use self::profiles::{dollars, tokens};

@@ -56,7 +56,7 @@ pub struct Models {
     found: Mutex<Vec<Service>>,
     /// The models that services listed, by service name.
     listed: Mutex<BTreeMap<String, Vec<String>>>,
-    /// What services reported about their models, by provider and model.
+    /// The reports of services about their models, by provider and model.
     reported: Mutex<HashMap<(String, String), Profile>>,
     /// The models that the user switched to, the latest last.
     switched: Mutex<Vec<String>>,
@@ -298,7 +298,7 @@ impl Models {
 struct SecondModel {
     setting: &'static str,
     name: fn(&Settings) -> Option<&String>,
-    /// What holds without it.
+    /// The consequence of its absence.
     instead: &'static str,
 }
 

@@ -51,7 +51,7 @@ pub struct HttpService {
     pub was_found: bool,
 }
 
-/// What every connection needs.
+/// The data that every connection needs.
 #[derive(Clone)]
 pub(super) struct ConnectionContext {
     pub settings: Settings,

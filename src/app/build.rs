@@ -145,19 +145,9 @@ pub struct App {
     flags: Vec<(String, String)>,
     pub world: World,
     pub store: Store,
-    pub registry: Registry,
-    pub sandbox: Arc<dyn Sandbox>,
-    /// Commands that run in the background.
-    pub tasks: Tasks,
-    /// Why no better sandbox is used, with the remedy; empty if nothing is amiss.
-    pub sandbox_remarks: Vec<String>,
-    /// The whole environment of child processes.
-    pub child_env: Vec<(String, String)>,
-    /// What calls changed in files.
-    pub undo: UndoLog,
+    pub tools: Tools,
     /// Results of tools that are used again.
     pub cache: ResultCache,
-    pub memories: Memories,
     pub models: Arc<Models>,
     pub permissions: Permissions,
     /// The texts of prompts.
@@ -176,40 +166,22 @@ impl App {
         store: Store,
     ) -> Result<Self, AppError> {
         let LoadedSettings { settings, flags, .. } = loaded;
-        let Tools { registry, sandbox, tasks, sandbox_remarks, child_env, undo, memories, trusted } =
-            tools(&world, &settings);
+        let tools = tools(&world, &settings);
         let store = concealing_keys(store.opened().await?, &world, &settings);
         start_telemetry(&world, &settings, &store);
         let concealing = store.clone();
         models.keys().listen(move |secret| concealing.conceal(secret.expose()));
-        let background = tasks.clone();
+        let background = tools.tasks.clone();
         let cache = ResultCache::with_tasks(move || background.any_runs());
-        let permissions = Permissions::new(&world, &settings, &store, (&child_env, trusted));
+        let permissions =
+            Permissions::new(&world, &settings, &store, (&tools.child_env, tools.trusted.clone()));
         let prompts = Arc::new(Prompts::new(&world, &settings));
         let caps = watch::Sender::new(Caps::new(settings.caps.clone()));
-        let mut place = server_place(&world, &settings, &child_env, &sandbox);
+        let mut place = server_place(&world, &settings, &tools.child_env, &tools.sandbox);
         let concealing = store.clone();
         place.conceal = Arc::new(move |token| concealing.conceal(token));
-        let servers = Servers::new(&settings.mcp_servers, place, registry.clone());
-        Ok(Self {
-            servers,
-            settings,
-            flags,
-            world,
-            store,
-            registry,
-            sandbox,
-            tasks,
-            sandbox_remarks,
-            child_env,
-            undo,
-            cache,
-            memories,
-            models,
-            prompts,
-            permissions,
-            caps,
-        })
+        let servers = Servers::new(&settings.mcp_servers, place, tools.registry.clone());
+        Ok(Self { servers, settings, flags, world, store, tools, cache, models, prompts, permissions, caps })
     }
 
     /// Whether the command line of this run names a model.
@@ -226,7 +198,7 @@ impl App {
         let servers = loaded.map_err(all)?.settings.mcp_servers;
         conceal_servers(
             &self.store,
-            &server_place(&self.world, &self.settings, &[], &self.sandbox),
+            &server_place(&self.world, &self.settings, &[], &self.tools.sandbox),
             &servers,
         );
         self.permissions.rules.take_servers(&servers);
@@ -268,7 +240,7 @@ impl App {
         let prompt = self.prompt_book(&folder).await;
         let place = Workspace { kind: self.world.kind_of(&folder), folder, trust };
         AgentEnv {
-            registry: self.registry.clone(),
+            registry: self.tools.registry.clone(),
             hooks,
             prompt,
             entered: entered_by(trust),
@@ -276,23 +248,23 @@ impl App {
             // Errors in it were reported when the program started.
             fallback: self.models.fallback().map(FallbackModel::new),
             policy,
-            isolation: self.sandbox.isolation(),
+            isolation: self.tools.sandbox.isolation(),
             place,
             expiry: self.settings.approval_expiry,
             limits: Limits { requests: self.settings.max_requests.map(u32::from), tokens: None },
             caps,
             summarizer: self.models.summarizer(),
             context_tokens: self.settings.context_tokens,
-            view: self.view_settings(),
+            view: view_settings(&self.settings),
             http_retries: self.settings.http_retries,
             overload_wait: self.settings.overload_wait,
             tool_retries: self.settings.tool_retries,
             clock: Arc::clone(&self.world.clock),
             spill: self.spill(session.id()),
             own: self.world.own_folders(&self.settings),
-            undo: self.undo.clone(),
+            undo: self.tools.undo.clone(),
             cache: self.cache.clone(),
-            memories: self.memories.clone(),
+            memories: self.tools.memories.clone(),
             decider,
             trace: TraceSettings {
                 // What goes nowhere is not made.
@@ -326,12 +298,6 @@ impl App {
             env.prompt = book;
         }
         env.entered = entered_by(env.place.trust);
-    }
-
-    /// Returns how much of a conversation the model sees, as far as it is set.
-    #[must_use]
-    pub fn view_settings(&self) -> ViewSettings {
-        view_settings(&self.settings)
     }
 
     /// Returns the folder for long outputs and tasks of a session.
@@ -405,7 +371,7 @@ pub struct Tools {
     pub sandbox_remarks: Vec<String>,
     /// The whole environment of child processes.
     pub child_env: Vec<(String, String)>,
-    /// What calls changed in files.
+    /// The log of changes that calls made in files.
     pub undo: UndoLog,
     pub memories: Memories,
     pub trusted: TrustedProjects,

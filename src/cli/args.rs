@@ -41,7 +41,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// What is logged, and where.
+    /// Returns the filter and the file of the log.
     pub fn log(&self) -> (Option<&str>, Option<&std::path::Path>) {
         (self.shared.debug.as_deref(), self.shared.debug_file.as_deref())
     }
@@ -87,7 +87,7 @@ pub(super) struct GlobalArgs {
     set: Vec<String>,
 }
 
-/// What to do without a subcommand.
+/// The options of a run without a subcommand.
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {
     /// Open the screen and send this first: one argument of several words, or all that follows `--`
@@ -123,7 +123,7 @@ impl Run {
     }
 }
 
-/// What is wrong with a prompt and a command together.
+/// The error for a prompt and a command together.
 pub(super) const NO_COMMAND: &str = "a prompt goes with no command";
 
 /// Reads a prompt of several words: one word alone is a misspelt command.
@@ -377,7 +377,7 @@ pub(super) enum SessionsAction {
         #[command(flatten)]
         session: SessionId,
         /// Form of the document
-        #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::command::ExportForm::NAMES), default_value = "md")]
+        #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::command::ExportForm::NAMES.iter().copied()), default_value = "md")]
         format: String,
         /// A new file; default: standard output
         #[arg(long, short, value_name = "FILE")]
@@ -699,14 +699,10 @@ impl GlobalArgs {
     /// Returns the settings given by flags, as pairs of name and text.
     pub fn flags(self) -> Result<Flags> {
         let mut flags = Vec::new();
-        let named = [("--model", self.model), ("--theme", self.theme), ("--mode", self.mode)];
+        let on = |is_set: bool| is_set.then(|| "true".to_owned());
+        let (verbose, plain) = (("--verbose", on(self.verbose)), ("--plain", on(self.plain)));
+        let named = [("--model", self.model), ("--theme", self.theme), ("--mode", self.mode), verbose, plain];
         flags.extend(named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))));
-        if self.verbose {
-            flags.push(("--verbose".to_owned(), "true".to_owned()));
-        }
-        if self.plain {
-            flags.push(("--plain".to_owned(), "true".to_owned()));
-        }
         for pair in self.set {
             let Some((key, value)) = pair.split_once('=') else {
                 let error = CliError::usage(format!("`--set {pair}` has no value"));

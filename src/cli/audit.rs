@@ -58,8 +58,8 @@ async fn list(what: &Audit, store: &Store) -> Result<()> {
         let words = if narrowed { "No matching audit rows." } else { "The audit is still empty." };
         return console::out(&format!("{words}\n"));
     }
-    let lines: Vec<[String; 7]> = rows.iter().map(|row| in_short(row, &zone)).collect();
-    console::out(&table(["NO", "WHEN", "TOOL", "WHAT", "WHO", "REQUEST", "SESSION"], &lines))
+    let lines = rows.iter().map(|row| in_short(row, &zone));
+    console::out(&table(["NO", "WHEN", "TOOL", "WHAT", "WHO", "REQUEST", "SESSION"], lines))
 }
 
 /// Returns the rows about the one call that `id` means: the number of a row in the list, or the beginning of

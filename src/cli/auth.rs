@@ -1,6 +1,6 @@
 //! `co auth`: keys of model services, kept in an owner-only file and never printed.
 
-use serde_json::json;
+use serde::Serialize;
 
 use super::args::{Auth, AuthAction, Flags};
 use super::console;
@@ -9,7 +9,7 @@ use super::input::Terminals;
 use super::table::table;
 use super::{secret, setup};
 use crate::accounts::login::{check, hint};
-use crate::accounts::{HttpService, KeyChange, KeyFileError, Keys, ModelError, Service};
+use crate::accounts::{HttpService, KeyFileError, Keys, ModelError, Service};
 use crate::app::AppError;
 use crate::config::{Key, LoadedSettings, Settings, Source, Value};
 use crate::provider::catalog::PRESETS;
@@ -59,12 +59,8 @@ fn add(service: &str, loaded: &LoadedSettings) -> Result<()> {
     // An unusable file is reported before the key is typed.
     keys.stored(&name)?;
     let key = secret::key(&name)?;
-    let kept = keys.keep(&name, &key)?;
+    let again = if keys.keep(&name, &key)? { ", replacing the old one" } else { "" };
     let place = keys.file().path().display();
-    let again = match kept {
-        KeyChange::New => "",
-        KeyChange::Replaced => ", replacing the old one",
-    };
     console::out(&format!(
         "Saved the key for {name} ({}){again} in {place}, which only you can read.\n",
         hint(&key)
@@ -91,7 +87,8 @@ fn remove(service: &str, loaded: &LoadedSettings) -> Result<()> {
     Ok(())
 }
 
-/// One known key.
+/// One known key, in the form for programs.
+#[derive(Serialize)]
 struct AuthRow {
     service: String,
     key: String,
@@ -121,20 +118,15 @@ fn list(loaded: &LoadedSettings, as_json: bool) -> Result<()> {
         rows.extend(stored.map(|key| row(hint(&key), "the key file".to_owned(), counts)));
     }
     if as_json {
-        let row = |row: &AuthRow| json!({"service": row.service, "key": row.key, "from": row.from, "counts": row.counts});
-        return console::json(&rows.iter().map(row).collect::<Vec<_>>());
+        return console::json(&rows);
     }
-    let cells: Vec<[String; 4]> = rows
-        .iter()
-        .map(|row| {
-            let counts = if row.counts { "in use" } else { "overridden" };
-            [row.service.clone(), row.key.clone(), counts.to_owned(), row.from.clone()]
-        })
-        .collect();
-    if cells.is_empty() {
-        console::out("No keys found.\n")?;
-    } else {
-        console::out(&table(["SERVICE", "KEY", "", "FROM"], &cells))?;
+    let cells = |row: &AuthRow| {
+        let counts = if row.counts { "in use" } else { "overridden" };
+        [row.service.clone(), row.key.clone(), counts.to_owned(), row.from.clone()]
+    };
+    match rows.is_empty() {
+        true => console::out("No keys found.\n")?,
+        false => console::out(&table(["SERVICE", "KEY", "", "FROM"], rows.iter().map(cells)))?,
     }
     names.retain(|name| rows.iter().all(|row| row.service != *name));
     let place = keys.file().path().display();
@@ -166,9 +158,7 @@ async fn test(service: Option<&str>, loaded: &LoadedSettings) -> Result<()> {
     let mut failed = 0;
     for name in &names {
         let target = HttpService::named(name, &settings, &keys)?;
-        if let Some(warning) = target.warning() {
-            console::note(&format!("co: {warning}"));
-        }
+        console::notes(target.warning());
         match check(&target, &settings, &keys).await {
             Ok(models) => console::out(&good(name, target.key.as_ref(), loaded, &keys, models.len()))?,
             Err(error) => {

@@ -17,12 +17,13 @@ use crate::accounts::{Models, Pace};
 use crate::app::{AppError, begin_store};
 use crate::approval::Decider;
 use crate::config::{LoadedSettings, Notify, Settings};
-use crate::frontend::channel;
+use crate::frontend::channel::{self, FrontendUpdates};
 use crate::frontend::images::Prompt;
 use crate::frontend::plain::{self, PlainError, PlainOptions, Setup, Source};
 use crate::frontend::protocol::ClientRequest;
 use crate::runtime::SessionTarget;
 use crate::runtime::interactive::{Interactive, interactive};
+use crate::store::Store;
 use crate::tui::keys::Keymap;
 use crate::tui::panel::KEY_TABLE;
 use crate::tui::{
@@ -32,19 +33,6 @@ use crate::workspace::{World, load_settings};
 
 /// The capacity of the ask channel between the front end and the session's owner.
 const LINK: usize = 64;
-
-/// How a conversation begins.
-pub(super) struct Start {
-    pub target: SessionTarget,
-    /// The first prompt.
-    pub first: Option<String>,
-}
-
-impl From<SessionTarget> for Start {
-    fn from(target: SessionTarget) -> Self {
-        Self { target, first: None }
-    }
-}
 
 /// How a conversation is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,14 +65,17 @@ pub(super) fn prepare(world: &World, flags: Flags, at: Terminals) -> Result<(Loa
     Ok((loaded, shape))
 }
 
-/// Runs a conversation in lines of text.
-pub(super) async fn plain(
+/// Runs a conversation, which begins with the first prompt, if there is one.
+pub(super) async fn run(
     world: World,
     (loaded, shape): (LoadedSettings, Shape),
     flags: Flags,
-    Start { target, first }: Start,
+    (target, first): (SessionTarget, Option<String>),
     at: Terminals,
 ) -> Result<()> {
+    if shape == Shape::Screen {
+        return screen(world, loaded, (target, first)).await;
+    }
     let (loaded, models) = ready(&world, loaded, flags, at).await?;
     let editor = match shape {
         _ if !at.interactive() => None,
@@ -103,27 +94,10 @@ pub(super) async fn plain(
         }
         Shape::Plain | Shape::Screen => None,
     };
-    let (asks, requests) = mpsc::channel(LINK);
-    let (updates, received) = channel::updates();
-    let owner = tokio::spawn(interactive(Interactive {
-        store: begin_store(&world, &loaded.settings)?,
-        world,
-        loaded,
-        models,
-        target,
-        asks: requests,
-        updates,
-        decider: Decider::Plain,
-    }));
-    let shown = plain::run(PlainOptions {
-        updates: received,
-        asks,
-        setup,
-        first: first.map(Prompt::written),
-        editor,
-        preface,
-    })
-    .await;
+    let store = begin_store(&world, &loaded.settings)?;
+    let (asks, updates, owner) = own(store, (world, loaded, models), target, Decider::Plain);
+    let first = first.map(Prompt::written);
+    let shown = plain::run(PlainOptions { updates, asks, setup, first, editor, preface }).await;
     let owned = outcome(owner).await;
     match shown {
         // The owner's error is more specific.
@@ -132,6 +106,19 @@ pub(super) async fn plain(
         Ok(None) => owned,
         Ok(Some(signal)) => Err(ended_by(signal, owned.as_ref().err())),
     }
+}
+
+/// Starts the session's owner; returns the front end's ends of the link to it, and its end.
+fn own(
+    store: Store,
+    (world, loaded, models): (World, LoadedSettings, Arc<Models>),
+    target: SessionTarget,
+    decider: Decider,
+) -> (mpsc::Sender<ClientRequest>, FrontendUpdates, JoinHandle<Result<(), AppError>>) {
+    let (ask, asks) = mpsc::channel(LINK);
+    let (updates, received) = channel::updates();
+    let run = Interactive { world, loaded, models, store, target, asks, updates, decider };
+    (ask, received, tokio::spawn(interactive(run)))
 }
 
 /// Returns the settings and the models for lines of text; on a first run, those after the user set up a
@@ -177,43 +164,35 @@ async fn outcome(owner: JoinHandle<Result<(), AppError>>) -> Result<()> {
 }
 
 /// Runs a conversation on the full screen.
-pub(super) async fn run(world: World, loaded: LoadedSettings, Start { target, first }: Start) -> Result<()> {
+async fn screen(
+    world: World,
+    loaded: LoadedSettings,
+    (target, first): (SessionTarget, Option<String>),
+) -> Result<()> {
     let store = begin_store(&world, &loaded.settings)?;
     let models = models(&world, &loaded).await?;
     let options = options(&world, &loaded.settings);
-    let (ask, asks) = mpsc::channel(LINK);
+    let (asks, updates, owner) = own(store, (world, loaded, models), target, Decider::Tui);
     if let Some(first) = first {
         // The channel is empty; the owner takes the prompt once the session is open.
-        let _ = ask.try_send(ClientRequest::Prompt(Prompt::written(first)));
+        let _ = asks.try_send(ClientRequest::Prompt(Prompt::written(first)));
     }
-    let (updates, received) = channel::updates();
-    let owner = tokio::spawn(interactive(Interactive {
-        world,
-        loaded,
-        models,
-        store,
-        target,
-        asks,
-        updates,
-        decider: Decider::Tui,
-    }));
-    let screen = tui::run(TuiLink { updates: received, asks: ask }, options).await;
+    let screen = tui::run(TuiLink { updates, asks }, options).await;
     // The screen and its end of the link are closed, so the owner ends running work and saves.
     let owned = outcome(owner).await;
     match screen {
         Ok(lines) => {
             // If the terminal is gone, nothing reads these lines.
             let written = console::out(&lines.text());
-            return match lines.signal {
+            match lines.signal {
                 Some(signal) => Err(ended_by(signal, owned.as_ref().err())),
                 None => owned.and(written),
-            };
+            }
         }
         // The owner's error is more specific.
-        Err(TuiError::OwnerGone) if owned.is_err() => {}
-        Err(error) => return Err(CliError::new(Kind::Error, error)),
+        Err(TuiError::OwnerGone) if owned.is_err() => owned,
+        Err(error) => Err(CliError::new(Kind::Error, error)),
     }
-    owned
 }
 
 /// Returns the error of a conversation ended by a signal; possibly not everything was saved.

@@ -14,8 +14,6 @@ pub(super) fn run(what: AsJson, world: &World, flags: Flags) -> Result<()> {
     } else {
         console::out(&format!("{}\n", describe(&loaded).join("\n")))?;
     }
-    for warning in advice(&loaded) {
-        console::note(&format!("co: {warning}"));
-    }
+    console::notes(advice(&loaded));
     Ok(())
 }

@@ -12,11 +12,6 @@ pub(super) fn out(text: &str) -> Result<()> {
     write(&sanitize(text))
 }
 
-/// Writes a text whose parts are sanitized already, with colours between them.
-pub(super) fn out_styled(text: &str) -> Result<()> {
-    write(text)
-}
-
 /// Writes JSON to standard output; control and formatting characters in it are escaped.
 pub(super) fn json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
@@ -32,6 +27,11 @@ pub(super) fn json_line(value: &impl serde::Serialize) -> Result<()> {
 /// Writes a sanitized line to standard error. A failure to write is ignored.
 pub(super) fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", sanitize(line));
+}
+
+/// Writes lines of this program to standard error.
+pub(super) fn notes(lines: impl IntoIterator<Item = impl std::fmt::Display>) {
+    lines.into_iter().for_each(|line| note(&format!("co: {line}")));
 }
 
 /// Prints an error with its hints and returns its exit code.
@@ -53,7 +53,8 @@ pub(super) fn fail(error: &CliError) -> u8 {
     error.kind.code()
 }
 
-fn write(text: &str) -> Result<()> {
+/// Writes a text whose parts are sanitized already.
+pub(super) fn write(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)

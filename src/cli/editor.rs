@@ -1,21 +1,18 @@
 //! The user's editor, for a file.
 
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::error::{CliError, Result};
-use crate::frontend::external_editor::editor_command;
+use super::input::Terminals;
+use crate::frontend::external_editor::{editor_command, refusal};
 use crate::workspace::World;
 
 /// Returns the editor. Without a terminal only one that is named can be meant. Errs with how to set one.
 pub(super) fn editor(world: &World) -> Result<String> {
-    let found = if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        world.text_editor()
-    } else {
-        world.named_editor()
-    };
+    let has_terminal = Terminals::of_process().interactive();
+    let found = if has_terminal { world.text_editor() } else { world.named_editor() };
     found.ok_or_else(|| {
         let error = CliError::error("no editor is set");
         error.hint("install vi or nano, or set $VISUAL or $EDITOR, e.g. EDITOR=nano")
@@ -27,12 +24,5 @@ pub(super) async fn edit(editor: &str, path: &Path) -> Result<std::result::Resul
     // While the editor has the terminal, it handles Ctrl+C.
     let _theirs = signal(SignalKind::interrupt())?;
     let status = editor_command(editor, path).status().await?;
-    if status.success() {
-        return Ok(Ok(()));
-    }
-    Ok(Err(match status.code() {
-        Some(126 | 127) => "the editor could not be started: see $VISUAL and $EDITOR".to_owned(),
-        Some(code) => format!("the editor exited with {code}"),
-        None => "the editor was killed".to_owned(),
-    }))
+    Ok(if status.success() { Ok(()) } else { Err(refusal(status)) })
 }

@@ -57,7 +57,7 @@ pub(super) type Result<T, E = CliError> = std::result::Result<T, E>;
 pub(super) struct CliError {
     pub kind: Kind,
     pub source: Box<dyn Error + Send + Sync>,
-    /// What to do next, one sentence each.
+    /// The next steps for the user, one sentence each.
     pub hints: Vec<String>,
 }
 

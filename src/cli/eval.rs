@@ -23,7 +23,8 @@ use crate::config::Settings;
 use crate::eval::case::{BUILT_IN, Case, Cases, parse};
 use crate::eval::report::Report;
 use crate::eval::results::{
-    CaseResult, CaseStatus, Comparison, Gate, ResultConfig, Results, RunResult, compare, dims, gate,
+    CaseResult, CaseStatus, Comparison, DimStats, Gate, ResultConfig, Results, RunResult, compare, dims,
+    gate, percent,
 };
 use crate::eval::run::CaseRunner;
 use crate::frontend::traces::page;
@@ -85,30 +86,10 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
             skipped => format!("; {skipped} skipped, because tools they need are not there"),
         }
     ));
-    let cut_short = match run_missing(&what, &runner, &runnable, &mut kept, &stop).await? {
-        EvalEnd::Done => None,
-        EvalEnd::Stopped => {
-            let kind = Kind::Interrupted(stop.caught().unwrap_or_default());
-            Some((kind, "interrupted".to_owned(), "goes on with the others"))
-        }
-        EvalEnd::Unusable(why) => {
-            Some((Kind::Provider, format!("no run can succeed: {why}"), "goes on once that is mended"))
-        }
-        EvalEnd::Spent => {
-            let why = format!("stopped at ${:.4}, the cap of `--max-usd`", kept.usd());
-            Some((Kind::Budget, why, "with a larger cap goes on"))
-        }
-    };
-    if let Some((kind, why, next)) = cut_short {
-        let hint = format!("the runs so far are kept: the same command {next}");
-        return Err(CliError::message(kind, why).hint(hint));
-    }
+    run_missing(&what, &runner, &runnable, &mut kept, &stop).await?;
     let scored = cases.iter().map(|case| {
-        let missing = case.missing(&offered);
-        match missing.is_empty() {
-            true => CaseResult::of(case, kept.runs(&case.id, what.runs)),
-            false => CaseResult::skipped(case, missing.into_iter().map(ToOwned::to_owned).collect()),
-        }
+        let missing = case.missing(&offered).into_iter().map(ToOwned::to_owned);
+        CaseResult::of(case, kept.runs(&case.id, what.runs), missing.collect())
     });
     let timestamp = world.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let results = Results::new(model, timestamp, config, scored.collect());
@@ -147,9 +128,9 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
             Err(error.hint(unscored(&results, &settings)))
         }
         Gate::BelowThreshold => Err(CliError::error(format!(
-            "the accuracy of {:.1} % is below the threshold of {:.1} %",
-            results.overall_accuracy * 100.0,
-            what.threshold * 100.0
+            "the accuracy of {} is below the threshold of {}",
+            percent(results.overall_accuracy),
+            percent(what.threshold)
         ))),
         Gate::Regressed => {
             let dropped: BTreeSet<&str> =
@@ -160,7 +141,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
     }
 }
 
-/// What runs depend on: with another of these, none that was kept counts.
+/// Returns the identity of everything that runs depend on: with another identity, no kept run counts.
 fn identity(cases: &str, world: &World, settings: &Settings, model: &str) -> String {
     let tools: Vec<String> =
         known_tools(world, settings).tools().specs().map(|spec| format!("{spec:?}")).collect();
@@ -170,7 +151,7 @@ fn identity(cases: &str, world: &World, settings: &Settings, model: &str) -> Str
     fingerprint(format!("{cases}\n{model}\n{address}\n{parts}\n{}", tools.join("\n")).as_bytes())
 }
 
-/// What to do where nothing could be scored.
+/// Returns the advice where nothing could be scored.
 fn unscored(results: &Results, settings: &Settings) -> String {
     let first = results.cases.iter().flat_map(|case| &case.runs).find_map(|run| run.error_msg.clone());
     match first {
@@ -192,9 +173,7 @@ fn read_cases(file: Option<&Path>) -> Result<String> {
 fn wanted(what: &EvalArgs, found: Cases) -> Result<Vec<Case>> {
     let name =
         what.file.as_ref().map_or_else(|| "the built-in cases".to_owned(), |file| file.display().to_string());
-    for (line, fault) in &found.faults {
-        console::note(&format!("co: {name}:{line}: {fault}"));
-    }
+    console::notes(found.faults.iter().map(|(line, fault)| format!("{name}:{line}: {fault}")));
     if !found.faults.is_empty() && !what.keep_going {
         let error =
             CliError::error(format!("{name} has mistakes in {}", count(found.faults.len() as u64, "line")));
@@ -282,26 +261,23 @@ impl StoredRuns {
     }
 }
 
-/// How the runs came to an end.
-enum EvalEnd {
-    Done,
-    Stopped,
-    Spent,
-    Unusable(String),
-}
-
-/// Makes the runs that are missing. At the cap no further run begins, and those that run are waited for.
+/// Makes the runs that are missing. At the cap no further run begins, and those that run are waited for. Errs if some are
+/// still missing.
 async fn run_missing(
     what: &EvalArgs,
     runner: &CaseRunner,
     cases: &[&Case],
     kept: &mut StoredRuns,
     stop: &Stop,
-) -> Result<EvalEnd> {
+) -> Result<()> {
     let jobs: Vec<(&Case, u32)> = (0..what.runs)
         .flat_map(|run| cases.iter().map(move |case| (*case, run)))
         .filter(|(case, run)| !kept.done.contains_key(&(case.id.clone(), *run)))
         .collect();
+    let cut_short = |kind, why: String, next: &str| {
+        let error = CliError::message(kind, why);
+        Err(error.hint(format!("the runs so far are kept: the same command {next}")))
+    };
     let mut progress = Progress::new(jobs.len());
     let is_spent = |kept: &StoredRuns| what.max_usd.is_some_and(|most| kept.usd() >= most);
     let stopping = Cell::new(is_spent(kept));
@@ -311,17 +287,27 @@ async fn run_missing(
     loop {
         let next = tokio::select! {
             next = running.next() => next,
-            () = stop.token.cancelled() => return Ok(EvalEnd::Stopped),
+            () = stop.token.cancelled() => {
+                let kind = Kind::Interrupted(stop.caught().unwrap_or_default());
+                return cut_short(kind, "interrupted".to_owned(), "goes on with the others");
+            }
         };
         let Some((case, run, result)) = next else { break };
         match result {
             Ok(result) => kept.add(&case.id, run, result)?,
-            Err(why) => return Ok(EvalEnd::Unusable(why)),
+            Err(why) => {
+                let why = format!("no run can succeed: {why}");
+                return cut_short(Kind::Provider, why, "goes on once that is mended");
+            }
         }
         progress.step(runner.is_priced().then(|| kept.usd()));
         stopping.set(is_spent(kept));
     }
-    Ok(if progress.done < progress.all { EvalEnd::Spent } else { EvalEnd::Done })
+    if progress.done == progress.all {
+        return Ok(());
+    }
+    let why = format!("stopped at ${:.4}, the cap of `--max-usd`", kept.usd());
+    cut_short(Kind::Budget, why, "with a larger cap goes on")
 }
 
 /// Progress on standard error: one line that is drawn over on a terminal, else a line now and then.
@@ -398,22 +384,18 @@ impl ReportPaths {
 
 /// The result in a few lines.
 fn summary(results: &Results, comparisons: &[Comparison]) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let line = |name: &str, stats: &crate::eval::results::DimStats| {
-        let (low, high) = stats.interval();
-        let accuracy = if stats.scorable == 0 { "not measured".to_owned() } else { percent(stats.accuracy) };
+    let line = |(name, stats): (&str, &DimStats)| {
         [
             name.to_owned(),
             format!("{}/{}", stats.passed, stats.scorable),
-            accuracy,
-            format!("{} to {}", percent(low), percent(high)),
+            stats.accuracy_text(),
+            stats.interval_text(),
             stats.skipped.to_string(),
             stats.errors.to_string(),
         ]
     };
-    let mut lines: Vec<_> = dims(results).map(|(dim, stats)| line(dim, stats)).collect();
-    lines.push(line("overall", &results.overall()));
-    let mut text = table(["DIMENSION", "PASSED", "ACCURACY", "95 % INTERVAL", "SKIPPED", "ERRORS"], &lines);
+    let heads = ["DIMENSION", "PASSED", "ACCURACY", "95 % INTERVAL", "SKIPPED", "ERRORS"];
+    let mut text = table(heads, dims(results).chain([("overall", &results.overall())]).map(line));
     for case in results.cases.iter().filter(|case| case.status == CaseStatus::Fail) {
         let why = case.failure().and_then(|run| run.error_msg.as_deref()).unwrap_or_default();
         text.push_str(&format!("FAIL {}: {why}\n", case.id));

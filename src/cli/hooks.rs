@@ -60,7 +60,7 @@ pub(super) async fn run(what: ListCommand<HooksAction>, world: &World, flags: Fl
 impl<'a> HooksCommand<'a> {
     fn new(world: &'a World, loaded: &LoadedSettings) -> Self {
         // The notices's messages are for processes that run hooks; here everything is displayed anyway.
-        let (notices, _nobody_listens) = HookNotices::new();
+        let (notices, _unused) = HookNotices::new();
         let env = child_env(&world.env, &loaded.settings.shell.env);
         let files = HookFiles::new(world, &loaded.settings, env, notices.into());
         Self { world, files, trust: loaded.trust }
@@ -87,8 +87,8 @@ impl<'a> HooksCommand<'a> {
                 "No hooks. Define them in {user}, or in .co/hooks.toml of a trusted folder.\n"
             ))?;
         } else if !hooks.is_empty() {
-            let rows: Vec<[String; 5]> = hooks.iter().map(|hook| self.columns(hook)).collect();
-            console::out(&table(["NAME", "EVENT", "TOOL", "STATE", "COMMAND"], &rows))?;
+            let rows = hooks.iter().map(|hook| self.columns(hook));
+            console::out(&table(["NAME", "EVENT", "TOOL", "STATE", "COMMAND"], rows))?;
         }
         broken(&problems)
     }
@@ -222,12 +222,10 @@ impl<'a> HooksCommand<'a> {
             self.picked(&found.hooks, picked)?.into_iter().map(|hook| hook.def.clone()).collect();
         let (mut lines, mut untrusted) = (String::new(), Vec::new());
         for def in &wanted {
-            if found.trusted.remove(&def.file, &def.name) {
-                lines.push_str(&format!("{} is no longer trusted.\n", def.name));
-                untrusted.push(def.name.clone());
-            } else {
-                lines.push_str(&format!("{} was not trusted.\n", def.name));
-            }
+            let was_trusted = found.trusted.remove(&def.file, &def.name);
+            let verb = if was_trusted { "is no longer" } else { "was not" };
+            lines.push_str(&format!("{} {verb} trusted.\n", def.name));
+            untrusted.extend(was_trusted.then(|| def.name.clone()));
         }
         found.trusted.write(self.files.trusted())?;
         console::out(&lines)?;

@@ -27,12 +27,9 @@ pub(super) fn run(what: &Keys, world: &World, flags: Flags) -> Result<()> {
     if what.json {
         console::json(&keymap.by_context().map(as_json).collect::<Vec<_>>())?;
     } else {
-        let rows: Vec<_> = keymap.by_context().map(columns).collect();
-        console::out(&table(["KEYS", "DOES", "NAME", "SET"], &rows))?;
+        console::out(&table(["KEYS", "DOES", "NAME", "SET"], keymap.by_context().map(columns)))?;
     }
-    for problem in wrong {
-        console::note(&format!("co: {problem}"));
-    }
+    console::notes(wrong);
     Ok(())
 }
 

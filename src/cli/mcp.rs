@@ -1,8 +1,7 @@
 //! `co mcp`: lists, adds, removes, switches and tests tool servers.
 
-use std::time::Duration;
-
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -162,9 +161,6 @@ fn list(json: bool, settings: &Settings) -> Result<()> {
     if json {
         return console::json(&all);
     }
-    if all.is_empty() {
-        console::out("No tool servers. `co mcp add NAME -- COMMAND` adds one.\n")?;
-    }
     let row = |one: &ServerStatus| {
         let state = match one.state {
             ServerState::Off => "off",
@@ -177,18 +173,15 @@ fn list(json: bool, settings: &Settings) -> Result<()> {
         };
         [one.name.clone(), state.to_owned(), asks.to_owned(), one.place.clone()]
     };
-    let rows: Vec<[String; 4]> = all.iter().map(row).collect();
-    if !rows.is_empty() {
-        console::out(&table(["SERVER", "STATE", "APPROVAL", "PLACE"], &rows))?;
+    match all.is_empty() {
+        true => console::out("No tool servers. `co mcp add NAME -- COMMAND` adds one.\n")?,
+        false => console::out(&table(["SERVER", "STATE", "APPROVAL", "PLACE"], all.iter().map(row)))?,
     }
-    let others: Vec<[String; 2]> = SERVER_PRESETS
-        .iter()
-        .filter(|preset| !settings.mcp_servers.contains_key(preset.name))
-        .map(|preset| [preset.name, preset.about].map(str::to_owned))
-        .collect();
+    let others = SERVER_PRESETS.iter().filter(|preset| !settings.mcp_servers.contains_key(preset.name));
+    let others = columns(others.map(|preset| [preset.name, preset.about].map(str::to_owned)));
     match others.is_empty() {
         true => Ok(()),
-        false => console::out(&format!("\nKnown, for `co mcp add NAME`:\n{}", columns(&others))),
+        false => console::out(&format!("\nKnown, for `co mcp add NAME`:\n{others}")),
     }
 }
 
@@ -267,6 +260,5 @@ async fn show_tools(name: &str, json: bool, world: &World, settings: &Settings) 
         let rows: Vec<Value> = specs.iter().map(row).collect();
         return console::json(&rows);
     }
-    let rows: Vec<[String; 3]> = specs.iter().map(row).collect();
-    console::out(&table(["TOOL", "RISK", "ABOUT"], &rows))
+    console::out(&table(["TOOL", "RISK", "ABOUT"], specs.iter().map(row)))
 }

@@ -57,7 +57,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use self::approvals::typed::Decide;
 use self::args::{Args, CliCommand, Flags, ListCommand};
-use self::chat::{Shape, Start};
+use self::chat::Shape;
 use self::error::{CliError, Kind, Result};
 use self::input::Terminals;
 use crate::history::SessionId;
@@ -210,13 +210,10 @@ async fn dispatch(
                 return print::run(world, flags, target, None, output).await;
             }
             let (loaded, shape) = chat::prepare(&world, flags.clone(), at)?;
-            match (shape, at.interactive()) {
-                (Shape::Screen, true) => chat::run(world, loaded, target.into()).await,
-                (Shape::Screen, false) => print::run(world, flags, target, None, output).await,
-                (Shape::Plain | Shape::PlainOnly, _) => {
-                    chat::plain(world, (loaded, shape), flags, target.into(), at).await
-                }
+            if shape == Shape::Screen && !at.interactive() {
+                return print::run(world, flags, target, None, output).await;
             }
+            chat::run(world, (loaded, shape), flags, (target, None), at).await
         }
         Some(CliCommand::Approvals(what)) => approvals::run(what, &world, flags).await,
         Some(CliCommand::Rules(what)) => rules::run(what, &world, flags).await,
@@ -277,9 +274,6 @@ async fn talk(
         return Err(error.hint("`co -p \"what is this?\" --image FILE`, or write `@FILE` into the prompt"));
     }
     match (shape, at) {
-        (Shape::Plain | Shape::PlainOnly, at) => {
-            chat::plain(world, (loaded, shape), flags, Start { target, first }, at).await
-        }
         (Shape::Screen, Terminals { stdin: false, .. }) => {
             let first = first.unwrap_or_default();
             let prompt = print::PromptWithImages { prompt: input::prompt(&first, at)?, images: run.image };
@@ -291,8 +285,6 @@ async fn talk(
             let error = error.hint("`co -p \"your prompt\"` prints the answer, here or into a pipe");
             Err(error.hint("`co --plain` prints lines of text anywhere"))
         }
-        (Shape::Screen, Terminals { stdin: true, stdout: true }) => {
-            chat::run(world, loaded, Start { target, first }).await
-        }
+        (_, at) => chat::run(world, (loaded, shape), flags, (target, first), at).await,
     }
 }

@@ -33,6 +33,9 @@ use crate::workspace::{World, held_notice, load_settings};
 /// The most requests listed at the end of a turn.
 const NAMED: usize = 20;
 
+/// The note about a session that is not kept.
+const IN_MEMORY: &str = "this session is in memory only; the audit keeps hashes of what was decided and run";
+
 /// A prompt and the image files that belong to it.
 pub(super) struct PromptWithImages {
     pub prompt: Prompt,
@@ -90,22 +93,12 @@ async fn turn(
 ) -> Result<Option<CliError>> {
     let loaded = load_settings(&world, flags)?;
     let store = begin_store(&world, &loaded.settings)?;
-    for warning in advice_at_start(&loaded) {
-        console::note(&format!("co: {warning}"));
-    }
+    console::notes(advice_at_start(&loaded));
     let stop = Stop::on_signals()?;
     let models = Arc::new(chosen(&world, &loaded).await?);
-    for problem in models.trouble() {
-        console::note(&format!("co: {problem}"));
-    }
-    if world.private.is_some() {
-        console::note(
-            "co: this session is in memory only; the audit keeps hashes of what was decided and run",
-        );
-    }
-    if let Some(warning) = models.warning() {
-        console::note(&format!("co: {warning}"));
-    }
+    console::notes(models.trouble());
+    console::notes(world.private.is_some().then_some(IN_MEMORY));
+    console::notes(models.warning());
     let shows_thoughts = loaded.settings.verbose;
     // Before anything is stored or sent.
     let prompt = match prompt {
@@ -123,18 +116,10 @@ async fn turn(
         None => HeadlessWork::Resume,
     };
     let (mut session, env) = target.open_owned(&app, Decider::Cli).await?;
-    for line in orphaned_processes(&session).await {
-        console::note(&format!("co: {line}"));
-    }
-    if let Some(text) = app.permissions.untrusted_notice(session.history().workspace()).await {
-        console::note(&format!("co: {text}"));
-    }
-    if let Some(text) = held_notice(&app.world, &app.settings) {
-        console::note(&format!("co: {text}"));
-    }
-    for text in app.prompts.take_news() {
-        console::note(&format!("co: {text}"));
-    }
+    console::notes(orphaned_processes(&session).await);
+    console::notes(app.permissions.untrusted_notice(session.history().workspace()).await);
+    console::notes(held_notice(&app.world, &app.settings));
+    console::notes(app.prompts.take_news());
     let mut words = app.permissions.hook_messages();
     say_words(&mut words);
     let json = JsonFrontend::default();
@@ -147,16 +132,14 @@ async fn turn(
     };
     let folder = session.history().workspace().to_owned();
     app.permissions.refresh_rules(&folder).await;
-    for line in app.permissions.rules.take_news().into_iter().chain(app.permissions.untrusted_rules(&folder))
-    {
-        console::note(&format!("co: {line}"));
-    }
+    console::notes(app.permissions.rules.take_news());
+    console::notes(app.permissions.untrusted_rules(&folder));
     let went = tokio::select! {
         went = headless::run(&mut session, &env, work, frontend, stop.token.clone()) => went,
         never = app.permissions.keep_rules(&folder) => match never {},
     };
     app.world.telemetry.write_soon();
-    app.tasks.end_all(&app.spill(session.id())).await;
+    app.tools.tasks.end_all(&app.spill(session.id())).await;
     say_words(&mut words);
     // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
     session.store().audit_head().await?;
@@ -199,9 +182,7 @@ fn not_kept(error: CliError) -> CliError {
 
 /// Prints the hooks' messages so far.
 fn say_words(words: &mut Option<mpsc::Receiver<String>>) {
-    while let Some(Ok(word)) = words.as_mut().map(mpsc::Receiver::try_recv) {
-        console::note(&format!("co: {word}"));
-    }
+    console::notes(std::iter::from_fn(|| words.as_mut()?.try_recv().ok()));
 }
 
 /// Chooses the model. No frame is pending here, so local servers are looked for at once.

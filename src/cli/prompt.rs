@@ -65,9 +65,7 @@ pub(super) async fn run(
              `co trust` shows them",
         );
     }
-    for text in prompts.take_news() {
-        console::note(&format!("co: {text}"));
-    }
+    console::notes(prompts.take_news());
     Ok(())
 }
 

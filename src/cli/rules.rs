@@ -91,13 +91,8 @@ impl CommandContext<'_> {
 
     /// Reports errors in the files, and files that are not in effect.
     fn tell_state(&self, folder: &Path) {
-        for news in self.book.take_news() {
-            console::note(&format!("co: {news}"));
-        }
-        let project = RuleBook::project_file(folder);
-        if self.trust_of(folder) == FolderTrust::Untrusted && project.is_file() {
-            console::note(&format!("co: {} is ignored; `co trust` enables it", project.display()));
-        }
+        console::notes(self.book.take_news());
+        console::notes(RuleBook::ignored(folder, self.trust_of(folder)));
     }
 
     fn check(&self, file: Option<&Path>) -> Result<()> {

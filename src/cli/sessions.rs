@@ -132,9 +132,7 @@ async fn import(path: &Path, world: &World, settings: &Settings) -> Result<()> {
     let store = open_store(world, settings).await?;
     let session = Session::copy(&store, conversation).await.map_err(AppError::from)?;
     console::out(&format!("Imported {} messages ({format}) as {}.\n", grouped(count), session.id()))?;
-    for (what, count) in left_out {
-        console::note(&format!("co: left out {} {what}", grouped(count)));
-    }
+    console::notes(left_out.iter().map(|(what, count)| format!("left out {} {what}", grouped(*count))));
     Ok(())
 }
 
@@ -224,8 +222,7 @@ async fn search(words: &str, json: bool, limit: usize, world: &World, settings: 
         let title = one.title.clone().unwrap_or_else(|| "untitled".to_owned());
         [short(&one.id.0), age(one.at, now), one_line_summary(&title, 30), one.snippet.clone()]
     };
-    let rows: Vec<[String; 4]> = found.iter().map(row).collect();
-    console::out(&table(["ID", "AGE", "TITLE", "FOUND"], &rows))
+    console::out(&table(["ID", "AGE", "TITLE", "FOUND"], found.iter().map(row)))
 }
 
 /// A hit in the form for programs: fields may only be added.
@@ -265,8 +262,7 @@ fn sessions_table(sessions: &[SessionSummary], now: Timestamp) -> String {
             one.workspace.display().to_string(),
         ]
     };
-    let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
-    table(["ID", "AGE", "TURNS", "LAST", "TITLE", "FOLDER"], &rows)
+    table(["ID", "AGE", "TURNS", "LAST", "TITLE", "FOLDER"], sessions.iter().map(row))
 }
 
 fn end(one: &SessionSummary) -> String {

@@ -11,6 +11,7 @@ use super::input::Terminals;
 use super::secret;
 use crate::accounts::login::{Credentials, LoginError, keep, may_offer, offers, skip, try_out, write_choice};
 use crate::accounts::{Keys, Models, Origin, Service};
+use crate::command::numbered;
 use crate::config::{LoadedSettings, user_file};
 use crate::frontend::protocol::{Consent, LoginNeed, ServiceLine};
 use crate::workspace::World;
@@ -57,10 +58,7 @@ pub(super) async fn choose(world: &World, loaded: &LoadedSettings) -> Result<boo
     let offers = offers(&loaded.settings, &keys, &found);
     let lines: Vec<String> = offers.iter().map(as_text).collect();
     console::out("Services:\n")?;
-    let Some(offer) = pick(&lines, "Type a number, or press Enter to skip: ")?.and_then(|at| offers.get(at))
-    else {
-        return Ok(false);
-    };
+    let Some(offer) = pick(&offers, &lines)? else { return Ok(false) };
     for _ in 0..TRIES {
         let Some(mut entered) = enter(offer)? else { return Ok(false) };
         console::out(&format!("Trying {}…\n", offer.name))?;
@@ -98,9 +96,10 @@ fn enter(offer: &ServiceLine) -> Result<Option<Credentials>> {
         unencrypted: Consent::NotAsked,
     };
     if offer.address == LoginNeed::Needed {
-        let url = secret::line("Address (http:// or https://): ")?.filter(|url| !url.is_empty());
-        let Some(url) = url else { return Ok(None) };
-        entered.base_url = Some(url);
+        entered.base_url = typed("Address (http:// or https://): ")?;
+        if entered.base_url.is_none() {
+            return Ok(None);
+        }
     }
     if offer.key != LoginNeed::Known {
         entered.key = match secret::key(&offer.name) {
@@ -123,14 +122,16 @@ async fn finish(entered: &Credentials, models: &[String], world: &World, keys: &
         console::out(&format!("Connected. The key is saved in {place}, which only you can read.\n"))?;
     }
     let model = if models.is_empty() {
-        secret::line("Name of the model: ")?.filter(|name| !name.is_empty())
+        typed("Name of the model: ")?
     } else {
         console::out("Models:\n")?;
         let shown = models.get(..LISTED).unwrap_or(models);
         if models.len() > shown.len() {
             console::out(&format!("(the first {LISTED} of {}; you can also type a name)\n", models.len()))?;
         }
-        named(pick_or_name(shown)?, models)
+        list(shown)?;
+        let named = typed("Type a number or a name, or press Enter for later: ")?;
+        named.map(|typed| numbered(models, &typed).cloned().unwrap_or(typed))
     };
     let file = user_file(&world.env);
     let written =
@@ -146,31 +147,24 @@ async fn finish(entered: &Credentials, models: &[String], world: &World, keys: &
     Ok(true)
 }
 
-/// Prints numbered lines and asks for one.
-fn pick(lines: &[String], question: &str) -> Result<Option<usize>> {
-    numbered(lines)?;
+/// Prints the services as numbered lines and asks for one.
+fn pick<'a>(offers: &'a [ServiceLine], lines: &[String]) -> Result<Option<&'a ServiceLine>> {
+    list(lines)?;
     loop {
-        let Some(typed) = secret::line(question)?.filter(|typed| !typed.is_empty()) else { return Ok(None) };
-        match typed.parse::<usize>().ok().and_then(|number| number.checked_sub(1)) {
-            Some(at) if at < lines.len() => return Ok(Some(at)),
-            Some(_) | None => console::out(&format!("Type a number from 1 to {}.\n", lines.len()))?,
+        let Some(typed) = typed("Type a number, or press Enter to skip: ")? else { return Ok(None) };
+        match numbered(offers, &typed) {
+            Some(offer) => return Ok(Some(offer)),
+            None => console::out(&format!("Type a number from 1 to {}.\n", lines.len()))?,
         }
     }
 }
 
-fn pick_or_name(lines: &[String]) -> Result<Option<String>> {
-    numbered(lines)?;
-    secret::line("Type a number or a name, or press Enter for later: ")
-        .map(|typed| typed.filter(|typed| !typed.is_empty()))
+/// Asks for a line; `None` if it is empty or the input ended.
+fn typed(question: &str) -> Result<Option<String>> {
+    Ok(secret::line(question)?.filter(|typed| !typed.is_empty()))
 }
 
-fn named(typed: Option<String>, models: &[String]) -> Option<String> {
-    let typed = typed?;
-    let at = typed.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    Some(at.and_then(|at| models.get(at).cloned()).unwrap_or(typed))
-}
-
-fn numbered(lines: &[String]) -> Result<()> {
+fn list(lines: &[String]) -> Result<()> {
     let text: String =
         lines.iter().enumerate().map(|(at, line)| format!("{:>3}: {line}\n", at + 1)).collect();
     console::out(&text)

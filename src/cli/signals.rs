@@ -1,6 +1,7 @@
 //! Handles signals that end a printed turn: the first one ends it in order, so that its work is saved.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -36,5 +37,13 @@ impl Stop {
     /// Returns the first signal that arrived.
     pub fn caught(&self) -> Option<u8> {
         self.caught.get().copied()
+    }
+}
+
+/// Waits for this time; for ever if there is none.
+pub(super) async fn pause(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
     }
 }

@@ -29,13 +29,12 @@ pub(super) fn run(what: &StatsArgs, world: &World, flags: Flags) -> Result<()> {
     let mut parts = Vec::new();
     for (head, lines) in [("DAY", days), ("MODEL", models)] {
         if !lines.is_empty() {
-            let heads = [head, "REQUESTS", "FAILED", "INPUT", "OUTPUT", "COST", "P50", "P95"];
-            parts.push(table(heads, &lines));
+            parts.push(table([head, "REQUESTS", "FAILED", "INPUT", "OUTPUT", "COST", "P50", "P95"], lines));
         }
     }
     if !stats.tools.is_empty() {
-        let lines: Vec<_> = stats.tools.iter().map(|(name, one)| call(name.clone(), one)).collect();
-        parts.push(table(["TOOL", "CALLS", "FAILED", "P50", "P95"], &lines));
+        let lines = stats.tools.iter().map(|(name, one)| call(name.clone(), one));
+        parts.push(table(["TOOL", "CALLS", "FAILED", "P50", "P95"], lines));
     }
     parts.extend(stats.approvals.sentence().map(|words| format!("{words}\n")));
     console::out(&parts.join("\n"))

@@ -37,8 +37,6 @@ pub(super) async fn run(what: AsJson, world: &World, flags: Flags) -> Result<()>
         let line = |(name, value): (String, String)| format!("{name:9} {}\n", sanitize_line(&value));
         console::out(&status.rows().into_iter().map(line).collect::<String>())?;
     }
-    for warning in advice(&loaded).into_iter().chain(models.warning()).chain(models.trouble()) {
-        console::note(&format!("co: {warning}"));
-    }
+    console::notes(advice(&loaded).into_iter().chain(models.warning()).chain(models.trouble()));
     store.map(drop).map_err(CliError::from)
 }

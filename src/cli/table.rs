@@ -9,9 +9,9 @@ const WIDEST: usize = 48;
 pub(super) const WIDTH: usize = 80;
 
 /// Formats rows under their heads, one line each, sanitized.
-pub(super) fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
-    let rows: Vec<[String; N]> =
-        rows.iter().map(|row| row.each_ref().map(|cell| truncate(&sanitize_line(cell), WIDEST))).collect();
+pub(super) fn table<const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let cut = |row: [String; N]| row.map(|cell| truncate(&sanitize_line(&cell), WIDEST));
+    let rows: Vec<[String; N]> = rows.into_iter().map(cut).collect();
     let mut widths = heads.map(width);
     for row in &rows {
         for (widest, cell) in widths.iter_mut().zip(row) {
@@ -29,7 +29,8 @@ fn padded(cells: &[String], widths: &[usize]) -> String {
 
 /// Formats rows without heads, indented, in lines of at most [`WIDTH`] columns: the last column wraps, the others
 /// must leave it room.
-pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+pub(super) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let rows: Vec<[String; N]> = rows.into_iter().collect();
     let widths: [usize; N] =
         std::array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or_default());
     let mut out = String::new();

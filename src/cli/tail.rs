@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::args::{Flags, TailArgs};
 use super::console;
 use super::error::{CliError, Kind, Result};
+use super::signals::pause;
 use crate::app::listeners;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::milliseconds;
@@ -61,7 +62,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
         return Err(CliError::usage(format!("--poll {poll}: seconds from 0.05 to 3600")));
     }
     // Without a socket no other process can wake it.
-    let poll = what.poll.or_else(|| listener.is_local_only().then_some(1.0));
+    let poll = what.poll.or_else(|| listener.is_local_only().then_some(1.0)).map(Duration::from_secs_f64);
     loop {
         tokio::select! {
             () = listener.changed() => {}
@@ -69,14 +70,6 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
         }
         let found = tail.next(&settings.data_dir)?;
         shown.print(&found)?;
-    }
-}
-
-/// Waits for the next look without a wake-up; for ever if none is wanted.
-async fn pause(poll: Option<f64>) {
-    match poll {
-        Some(seconds) => tokio::time::sleep(Duration::from_secs_f64(seconds)).await,
-        None => std::future::pending().await,
     }
 }
 
@@ -138,7 +131,7 @@ impl TailFormat {
                 console::json_line(span)?;
                 continue;
             }
-            console::out_styled(&self.line(span))?;
+            console::write(&self.line(span))?;
             if self.verbose {
                 console::out(&texts(span))?;
             }

@@ -39,8 +39,7 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags) -> Result<()> {
         Some(TasksAction::Show { id }) => {
             let listed = one(&settings, &id)?;
             if !std::fs::symlink_metadata(&listed.output).is_ok_and(|found| found.is_file()) {
-                let text = format!("{} is not a file", listed.output.display());
-                return Err(CliError::error(text));
+                return Err(CliError::error(format!("{} is not a file", listed.output.display())));
             }
             let bytes = std::fs::read(&listed.output)
                 .map_err(|error| CliError::error(format!("{}: {error}", listed.output.display())))?;
@@ -51,8 +50,7 @@ pub(super) fn run(what: Tasks, world: &World, flags: Flags) -> Result<()> {
             if listed.task.end.is_none() && !end_survivors(&listed.task.mark).is_empty() {
                 console::out(&format!("Ended {}.\n", listed.id()))
             } else {
-                let text = format!("{} does not run: {}", listed.id(), listed.task.state());
-                Err(CliError::error(text))
+                Err(CliError::error(format!("{} does not run: {}", listed.id(), listed.task.state())))
             }
         }
     }
@@ -71,8 +69,7 @@ fn list(settings: &Settings, all: bool, json: bool) -> Result<()> {
     let row = |one: &ListedTask| {
         [one.id(), one.task.state().to_owned(), one_line_summary(&one.task.command, COMMAND)]
     };
-    let rows: Vec<[String; 3]> = listed.iter().map(row).collect();
-    console::out(&table(["TASK", "STATE", "COMMAND"], &rows))
+    console::out(&table(["TASK", "STATE", "COMMAND"], listed.iter().map(row)))
 }
 
 /// Returns the tasks of all sessions, by session and number.

@@ -40,7 +40,7 @@ fn arguments_are_well_formed_and_understood() {
 }
 
 #[test]
-fn a_first_prompt_has_several_words_or_stands_behind_dashes() {
+fn a_first_prompt_has_several_words_or_follows_dashes() {
     use clap::error::ErrorKind;
     let first = |line: &[&str]| {
         let args = Args::try_parse_from(["co"].iter().chain(line));
@@ -104,5 +104,5 @@ fn kinds_have_their_codes() {
 #[test]
 fn tables_line_up() {
     let rows = [["a".to_owned(), "日本".to_owned()], ["bcd".to_owned(), "x\u{1b}".to_owned()]];
-    assert_eq!(table(["ID", "WHAT"], &rows), "ID   WHAT\na    日本\nbcd  x␛\n");
+    assert_eq!(table(["ID", "WHAT"], rows), "ID   WHAT\na    日本\nbcd  x␛\n");
 }

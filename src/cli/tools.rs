@@ -18,8 +18,7 @@ pub(super) fn run(what: AsJson, world: &World, flags: Flags) -> Result<()> {
         let all: Vec<_> = tools.specs().map(as_json).collect();
         return console::json(&all);
     }
-    let rows: Vec<[String; 4]> = tools.specs().map(tool_cells).collect();
-    console::out(&table(["TOOL", "CATEGORY", "RISK", "WHAT IT DOES"], &rows))?;
+    console::out(&table(["TOOL", "CATEGORY", "RISK", "WHAT IT DOES"], tools.specs().map(tool_cells)))?;
     console::out(&format!("Web: {}.\n", web_words(&settings)))
 }
 

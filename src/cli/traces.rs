@@ -1,7 +1,7 @@
 //! `co traces` and `co logs`: spans in a browser, as one page of our own or with Datasette.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::json;
 
@@ -26,18 +26,9 @@ pub(super) fn run(what: &TracesArgs, world: &World, flags: Flags) -> Result<()> 
     }
     console::out(&format!("{}\n", path.display()))?;
     if !what.no_open {
-        show(world, &path);
+        world.browse(path.as_os_str());
     }
     Ok(())
-}
-
-/// Opens the page in a browser, if there is one; its path was printed.
-fn show(world: &World, page: &Path) {
-    if let Some(browser) = world.browser() {
-        let mut command = Command::new(browser);
-        command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let _ = command.spawn();
-    }
 }
 
 /// Writes the page, for its owner only; returns its path and how many traces are left out.
@@ -76,7 +67,7 @@ pub(super) fn logs(what: &LogsArgs, world: &World, flags: Flags) -> Result<()> {
         );
         console::note("co: this page has the latest traces instead:");
         console::out(&format!("{}\n", path.display()))?;
-        show(world, &path);
+        world.browse(path.as_os_str());
         return Ok(());
     };
     let metadata = data.join("datasette.json");

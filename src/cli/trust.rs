@@ -12,10 +12,9 @@ use super::error::{CliError, Kind, Result};
 use super::secret::{UNCHANGED, agreed};
 use crate::app::open_store;
 use crate::config::{FolderTrust, LoadedSettings, names_folder};
+use crate::stdx::text::sanitize_line;
 use crate::store::AuditNote;
-use crate::workspace::trust::{
-    GatedContents, TrustChange, TrustError, is_in_effect, trust_in, trustable, write_trust,
-};
+use crate::workspace::trust::{GatedContents, TrustError, is_in_effect, trust_in, trustable, write_trust};
 use crate::workspace::{World, load_settings};
 
 pub(super) async fn run(what: TrustArgs, world: &World, flags: Flags) -> Result<()> {
@@ -40,7 +39,7 @@ pub(super) async fn run(what: TrustArgs, world: &World, flags: Flags) -> Result<
         return console::out(UNCHANGED);
     }
     let store = open_store(world, &loaded.settings).await?;
-    let file = write_trust(world, &folder, &TrustChange::Trust(found.contents))?;
+    let file = write_trust(world, &folder, Some(found.contents))?;
     store.note(AuditNote::FolderTrusted { folder: folder.clone() }).await?;
     console::out(&format!("{} is trusted, saved in {}.\n", folder.display(), file.display()))?;
     if !is_in_effect(world, &folder, flags) {
@@ -62,52 +61,32 @@ fn list(loaded: &LoadedSettings, json: bool) -> Result<()> {
 
 /// Describes what trusting the folder puts into effect, line by line.
 fn brings(folder: &Path, found: &GatedContents) -> String {
-    let mut text = format!("{}\n", folder.display());
-    let mut line =
-        |words: String| text.push_str(&format!("  {}\n", crate::stdx::text::sanitize_line(&words)));
-    if found.is_empty() {
-        line("no settings, rules, hooks, tool servers, texts, memories or commands found".to_owned());
-    }
-    for key in &found.settings {
-        line(format!("setting  {key}"));
-    }
-    match found.rules {
-        0 => {}
-        many => line(format!("rules    {many}; `co rules list` shows them")),
-    }
-    match found.memories {
-        0 => {}
-        many => line(format!("memories {many}")),
-    }
-    for (name, events, command) in &found.hooks {
-        line(format!("hook     {name} at {events}: {command} (runs after `co hooks trust {name}`)"));
-    }
-    for (name, place) in &found.servers {
-        line(format!("server   {name}: {place} (used after `co mcp enable {name}`)"));
-    }
-    for name in &found.texts {
-        line(format!("text     {name} (goes to the model)"));
-    }
-    match found.commands {
-        0 => {}
-        many => line(format!("commands {many}")),
-    }
-    for key in &found.keys {
-        line(format!("key      {key}"));
-    }
-    if !found.changes.is_empty() {
-        line(
-            if found.is_known { "changed since you trusted it:" } else { "contents of its files:" }
-                .to_owned(),
-        );
-    }
-    for change in &found.changes {
-        line(format!("  {change}"));
-    }
-    for problem in &found.problems {
-        line(format!("problem  {problem}"));
-    }
-    text
+    let some = |is_some: bool, line: String| is_some.then_some(line);
+    let nothing = "no settings, rules, hooks, tool servers, texts, memories or commands found".to_owned();
+    let (rules, memories, commands) = (found.rules, found.memories, found.commands);
+    let head = if found.is_known { "changed since you trusted it:" } else { "contents of its files:" };
+    let lines = some(found.is_empty(), nothing)
+        .into_iter()
+        .chain(found.settings.iter().map(|key| format!("setting  {key}")))
+        .chain(some(rules > 0, format!("rules    {rules}; `co rules list` shows them")))
+        .chain(some(memories > 0, format!("memories {memories}")))
+        .chain(found.hooks.iter().map(|(name, events, command)| {
+            format!("hook     {name} at {events}: {command} (runs after `co hooks trust {name}`)")
+        }))
+        .chain(
+            found
+                .servers
+                .iter()
+                .map(|(name, place)| format!("server   {name}: {place} (used after `co mcp enable {name}`)")),
+        )
+        .chain(found.texts.iter().map(|name| format!("text     {name} (goes to the model)")))
+        .chain(some(commands > 0, format!("commands {commands}")))
+        .chain(found.keys.iter().map(|key| format!("key      {key}")))
+        .chain(some(!found.changes.is_empty(), head.to_owned()))
+        .chain(found.changes.iter().map(|change| format!("  {change}")))
+        .chain(found.problems.iter().map(|problem| format!("problem  {problem}")));
+    let lines = lines.map(|line| format!("  {}\n", sanitize_line(&line)));
+    std::iter::once(format!("{}\n", folder.display())).chain(lines).collect()
 }
 
 async fn revoke(folder: &Path, world: &World, loaded: &LoadedSettings, flags: Flags) -> Result<()> {
@@ -117,7 +96,7 @@ async fn revoke(folder: &Path, world: &World, loaded: &LoadedSettings, flags: Fl
     if !names_folder(&loaded.settings.trusted_folders, &path) {
         return console::out(&format!("{} was not trusted.\n", path.display()));
     }
-    write_trust(world, &path, &TrustChange::Revoke)?;
+    write_trust(world, &path, None)?;
     if names_folder(&load_settings(world, flags)?.settings.trusted_folders, &path) {
         let message = format!("{} is still in the list of trusted folders", path.display());
         let error = CliError::error(message);

@@ -34,13 +34,11 @@ pub(super) async fn run(what: &UsageArgs, world: &World, flags: Flags) -> Result
         let since = what.since.as_ref().map_or("yet".to_owned(), |since| format!("since {since}"));
         return console::out(&format!("No requests {since}.\n"));
     }
-    let mut lines: Vec<[String; 8]> = rows.iter().map(|(name, total)| line(name.label(), total)).collect();
-    if lines.len() > 1 {
-        lines.push(line("total".to_owned(), &sum));
-    }
+    let total = (rows.len() > 1).then(|| line("total".to_owned(), &sum));
+    let lines = rows.iter().map(|(name, total)| line(name.label(), total)).chain(total);
     let by = what.by.word().to_uppercase();
     let heads = [by.as_str(), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "THINKING", "COST"];
-    console::out(&table(heads, &lines))
+    console::out(&table(heads, lines))
 }
 
 /// The usage in the form for programs: fields may only be added.
@@ -90,7 +88,7 @@ impl UsageJson {
     }
 }
 
-/// What a row is about: a day, a model or a session.
+/// The subject of a row: a day, a model or a session.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Name {

@@ -1,6 +1,6 @@
 //! `/approvals`: lists pending requests and what was allowed; takes back what was allowed for the session.
 
-use super::{CommandEffect, CommandView, Commands, Notice, code};
+use super::{CommandEffect, CommandView, Commands, Notice, code, numbered};
 use crate::approval::Request;
 use crate::stdx::text::count;
 
@@ -16,11 +16,10 @@ const REVOKE: &str = "`/approvals revoke NUMBER`";
 
 fn revoke(number: &str, view: &CommandView) -> CommandEffect {
     let warn = |text: String| CommandEffect::warning("approvals", text);
-    if let Some(owner) = &view.read_only {
-        return warn(format!("Only {owner} can revoke what this session was allowed."));
+    if let Some(refused) = view.refused("approvals", "revoke what this session was allowed") {
+        return refused;
     }
-    let at = number.parse().ok().and_then(|number: usize| number.checked_sub(1));
-    match at.and_then(|at| view.grants.get(at)) {
+    match numbered(&view.grants, number) {
         Some((request, grant)) => {
             let text = format!("{} is no longer allowed.", code(grant));
             CommandEffect::Revoke(request.clone(), Notice::plain("approvals", text))

@@ -6,13 +6,11 @@ use crate::stdx::text::grouped;
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let warning = |text: String| CommandEffect::warning("compact", text);
-    if args != "preview" {
-        if let Some(owner) = &view.read_only {
-            return warning(format!("Only {owner} can compact this session."));
-        }
-        if let Some(busy) = view.busy("compact") {
-            return busy;
-        }
+    let refused = || view.refused("compact", "compact this session").or_else(|| view.busy("compact"));
+    if args != "preview"
+        && let Some(refused) = refused()
+    {
+        return refused;
     }
     match args {
         "undo" if view.context.compactions == 0 => {

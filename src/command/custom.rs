@@ -15,7 +15,7 @@ const ABOUT: usize = 100;
 pub struct CommandFile {
     /// Its path below the folder of commands, which gives the name.
     pub path: String,
-    /// What is shown of its place; of a project's own the path in the folder.
+    /// The place to show; of a project's own file, the path in the folder.
     pub source: String,
     pub is_of_project: bool,
     pub text: String,

@@ -4,13 +4,15 @@ use super::{CommandEffect, CommandView, Commands, ExportForm};
 
 pub(super) fn decide(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {
     match args {
-        "" => CommandEffect::Export(ExportForm::default()),
-        name => match ExportForm::named(name) {
-            Some(form) => CommandEffect::Export(form),
-            None => {
-                let text = "The forms are `md`, `json` and `html`. Nothing was written.";
-                CommandEffect::warning("export", text)
-            }
-        },
+        "" | "markdown" => CommandEffect::Export(ExportForm::Markdown),
+        name => ExportForm::named(name).map_or_else(
+            || {
+                CommandEffect::warning(
+                    "export",
+                    "The forms are `md`, `json` and `html`. Nothing was written.",
+                )
+            },
+            CommandEffect::Export,
+        ),
     }
 }

@@ -13,11 +13,9 @@ pub(super) fn fork(args: &str, _commands: &Commands, view: &CommandView) -> Comm
 
 pub(super) fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let warning = |text: String| CommandEffect::warning("rewind", text);
-    if let Some(owner) = &view.read_only {
-        return warning(format!("Only {owner} can rewind this session. `/fork` copies it."));
-    }
-    if let Some(busy) = view.busy("rewind") {
-        return busy;
+    let refused = view.refused("rewind", "rewind this session. `/fork` copies it");
+    if let Some(refused) = refused.or_else(|| view.busy("rewind")) {
+        return refused;
     }
     if view.prompts.is_empty() {
         return warning("There is no prompt to go back to.".to_owned());

@@ -6,22 +6,12 @@ const NEW: &str = include_str!("../../prompts/init.md");
 const UPDATE: &str = include_str!("../../prompts/init_update.md");
 
 pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
-    match &view.guide {
-        None => CommandEffect::Send {
-            say: None,
-            text: NEW.trim().to_owned(),
-            typed: String::new(),
-            of_project: None,
-        },
+    let (say, text) = match &view.guide {
+        None => (None, NEW.trim().to_owned()),
         Some(file) => {
-            let text = format!("There is {} already, so the model is asked to update it.", code(file));
-            let update = UPDATE.trim().replace("{file}", file);
-            CommandEffect::Send {
-                say: Some(Notice::plain("init", text)),
-                text: update,
-                typed: String::new(),
-                of_project: None,
-            }
+            let say = format!("There is {} already, so the model is asked to update it.", code(file));
+            (Some(Notice::plain("init", say)), UPDATE.trim().replace("{file}", file))
         }
-    }
+    };
+    CommandEffect::Send { say, text, typed: String::new(), of_project: None }
 }

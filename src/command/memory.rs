@@ -3,7 +3,7 @@
 use super::{CommandEffect, CommandView, Commands, code};
 use crate::memory::{MemoryId, MemoryRequest, MemoryScope};
 
-/// What the command takes.
+/// The arguments of the command.
 pub(super) const USAGE: &str = "list, search WORDS, add TEXT, edit ID, why ID, forget ID, review";
 
 pub(super) fn memory(args: &str, _commands: &Commands, _view: &CommandView) -> CommandEffect {

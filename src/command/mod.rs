@@ -53,7 +53,7 @@ use std::sync::Arc;
 pub use crate::stdx::text::code;
 use crate::stdx::text::{nearest, sanitize_line};
 
-/// What a command reads of a [`CommandView`] beyond its cheap facts.
+/// The part of a [`CommandView`] that a command reads beyond its cheap facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandNeed {
     Nothing,
@@ -258,6 +258,11 @@ const BUILTINS: &[Builtin] = &[
     ("quit", "", "quit; the session is saved", CommandNeed::Nothing, |_, _, _| CommandEffect::Quit),
     ("exit", "", "the same as /quit", CommandNeed::Nothing, |_, _, _| CommandEffect::Quit),
 ];
+
+/// Returns the entry of a numbered list that the user means.
+pub fn numbered<'a, T>(list: &'a [T], number: &str) -> Option<&'a T> {
+    list.get(number.trim().parse::<usize>().ok()?.checked_sub(1)?)
+}
 
 fn clear(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     view.change("clear", SessionChange::Clear)

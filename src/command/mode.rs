@@ -1,6 +1,6 @@
 //! `/mode`: shows or changes which calls need approval.
 
-use super::{CommandEffect, CommandView, Commands, Notice};
+use super::{CommandEffect, CommandView, Commands, Notice, Tone};
 use crate::config::Mode;
 
 /// The modes that can be entered; modes for evals are set at program start only.
@@ -12,14 +12,9 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
     }
     match TYPED.into_iter().find(|mode| mode.word() == args.to_lowercase()) {
         Some(mode) => {
-            let text = format!("{}.", about(mode));
-            let title = format!("mode {}", mode.word());
-            let say = if matches!(mode, Mode::Auto) {
-                Notice::warning(&title, text)
-            } else {
-                Notice::plain(&title, text)
-            };
-            CommandEffect::SetMode(mode, say)
+            let (title, text) = (format!("mode {}", mode.word()), format!("{}.", about(mode)));
+            let tone = if mode == Mode::Auto { Tone::Warning } else { Tone::Plain };
+            CommandEffect::SetMode(mode, Notice { title, text, tone })
         }
         None => {
             let text = "The modes are `ask`, `auto`, `plan` and `dry-run`. Nothing was changed.";

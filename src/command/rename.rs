@@ -8,8 +8,8 @@ pub const TITLE_WIDTH: usize = 60;
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let title = one_line_summary(args, TITLE_WIDTH);
-    if let Some(owner) = &view.read_only {
-        return CommandEffect::warning("rename", format!("Only {owner} can rename this session."));
+    if let Some(refused) = view.refused("rename", "rename this session") {
+        return refused;
     }
     if title.is_empty() {
         return CommandEffect::warning("rename", "Add the title: `/rename the invoices of May`.");

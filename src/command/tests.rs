@@ -566,7 +566,7 @@ fn costs_are_told_by_part_and_model() {
     };
     let model = |name: &str| UsedModel { provider: "p".to_owned(), model: name.to_owned() };
     let part = |name, models| CostPart { name, models };
-    let nobody = UsedModel { provider: String::new(), model: String::new() };
+    let unanswered = UsedModel { provider: String::new(), model: String::new() };
     let cost = vec![
         part("last request", vec![(model("`a`"), StoredUsage { reasoning: 100, ..total(1, 0, 1) })]),
         part("this turn", Vec::new()),
@@ -574,7 +574,7 @@ fn costs_are_told_by_part_and_model() {
             "today",
             vec![
                 (model("a"), total(2, 1_200_000_000, 1)),
-                (nobody, StoredUsage { requests: 1, ..StoredUsage::default() }),
+                (unanswered, StoredUsage { requests: 1, ..StoredUsage::default() }),
             ],
         ),
     ];

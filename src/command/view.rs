@@ -8,6 +8,7 @@ use crate::memory::{MemoryId, MemoryRequest};
 use crate::message::Usage;
 use crate::sandbox::Isolation;
 use crate::sandbox::tasks::Task;
+use crate::stdx::names::names;
 use crate::store::{StoredUsage, UsedModel};
 use crate::telemetry::stats::Stats;
 use crate::tool::ToolSpec;
@@ -54,7 +55,7 @@ pub struct CommandView {
     pub grants: Vec<(RequestId, String)>,
     /// Rules in force, those from files first.
     pub rules: Vec<RuleLine>,
-    /// What is wrong with the rule files, as a sentence.
+    /// The error in the rule files, as a sentence.
     pub rules_broken: Option<String>,
     /// The personality in use, and all that there are.
     pub personality: String,
@@ -63,7 +64,7 @@ pub struct CommandView {
     pub without_personality: Option<String>,
     /// The parts of the prompt that the next turn sends.
     pub prompt: Vec<PromptPart>,
-    /// What the turn sent that the arguments of `/status` name.
+    /// The requests of the turn that the arguments of `/status` name.
     pub sent: Option<Result<Vec<SentPrompt>, SentError>>,
     /// The file with instructions that the session's folder has.
     pub guide: Option<String>,
@@ -78,6 +79,12 @@ impl CommandView {
     pub(super) fn busy(&self, name: &str) -> Option<CommandEffect> {
         let text = format!("{TURN_RUNS} {STOP_FIRST}, then `/{name}`.");
         self.turn_runs.then(|| CommandEffect::warning(name, text))
+    }
+
+    /// Returns the answer to a command that only the session's owner can carry out, if that is another process.
+    pub(super) fn refused(&self, name: &str, what: &str) -> Option<CommandEffect> {
+        let owner = self.read_only.as_ref()?;
+        Some(CommandEffect::warning(name, format!("Only {owner} can {what}.")))
     }
 
     /// Returns a change of the session that a command asks for, or the answer while a turn runs.
@@ -159,31 +166,8 @@ pub enum ExportForm {
     Html,
 }
 
-impl ExportForm {
-    /// The names, which are also the endings of files.
-    pub const NAMES: [&'static str; 3] = ["md", "json", "html"];
-
-    /// Returns the form with that name, if there is one.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "md" | "markdown" => Some(Self::Markdown),
-            "json" => Some(Self::Json),
-            "html" => Some(Self::Html),
-            _ => None,
-        }
-    }
-
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Markdown => "md",
-            Self::Json => "json",
-            Self::Html => "html",
-        }
-    }
-}
+// The names are also the endings of files.
+names! { ExportForm, all { Markdown = "md", Json = "json", Html = "html", } }
 
 /// Whether going back takes back what calls did to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +204,7 @@ pub enum CommandEffect {
     Send {
         say: Option<Notice>,
         text: String,
-        /// What the user typed of it: only files named there are attached.
+        /// The part of it that the user typed: only files named there are attached.
         typed: String,
         /// The file of the project whose text it is; `None` if it is the user's or built in.
         of_project: Option<String>,

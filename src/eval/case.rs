@@ -11,7 +11,7 @@ use crate::stdx::names::names;
 /// The built-in cases.
 pub const BUILT_IN: &str = include_str!("../../evals/tool_calling.jsonl");
 
-/// What a case measures.
+/// The ability that a case measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dim {

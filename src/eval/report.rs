@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::results::{CaseResult, CaseStatus, Comparison, Gate, Results, dims};
+use super::results::{CaseResult, CaseStatus, Comparison, Gate, Results, dims, percent};
 use crate::frontend::export::escaped;
 
-/// What a report is made of.
+/// The data of a report.
 pub struct Report<'a> {
     pub results: &'a Results,
     pub baselines: &'a [Results],
@@ -14,10 +14,6 @@ pub struct Report<'a> {
     pub max_degradation: f64,
     /// The name of the page with the traces of failures, beside the report.
     pub traces: Option<&'a str>,
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 impl Report<'_> {
@@ -60,17 +56,15 @@ impl Report<'_> {
     #[must_use]
     pub fn markdown(&self) -> String {
         let (results, overall) = (self.results, self.results.overall());
-        let (low, high) = overall.interval();
         let mut text = format!(
-            "# Tool calling: {}\n\n- {}\n- overall: **{}** ({} of {} cases; 95 % interval {} to {})\n\
+            "# Tool calling: {}\n\n- {}\n- overall: **{}** ({} of {} cases; 95 % interval {})\n\
              - gate: {}\n- cost: {}, {} runs a case\n",
             cell(&results.model),
             results.timestamp,
             percent(results.overall_accuracy),
             overall.passed,
             overall.scorable,
-            percent(low),
-            percent(high),
+            overall.interval_text(),
             self.gate_words(),
             results.usd.map_or_else(|| "unknown".to_owned(), |usd| format!("${usd:.4}")),
             results.config.runs,
@@ -87,17 +81,9 @@ impl Report<'_> {
         text.push_str(&"---|".repeat(self.baselines.len()));
         text.push('\n');
         for (dim, stats) in dims(results) {
-            let (low, high) = stats.interval();
-            let accuracy =
-                if stats.scorable == 0 { "not measured".to_owned() } else { percent(stats.accuracy) };
-            let _ = write!(
-                text,
-                "| {dim} | {} | {} | {accuracy} | {} to {} |",
-                stats.passed,
-                stats.scorable,
-                percent(low),
-                percent(high)
-            );
+            let (accuracy, interval) = (stats.accuracy_text(), stats.interval_text());
+            let _ =
+                write!(text, "| {dim} | {} | {} | {accuracy} | {interval} |", stats.passed, stats.scorable);
             for baseline in self.baselines {
                 let there =
                     baseline.dim_stats.get(dim).map_or_else(|| "-".to_owned(), |one| percent(one.accuracy));

@@ -23,7 +23,7 @@ pub enum CaseStatus {
     Fail,
     /// No run counts: all had temporary failures.
     Error,
-    /// What it needs is not there.
+    /// A tool that it needs is missing.
     Skip,
 }
 
@@ -96,40 +96,27 @@ pub struct CaseResult {
 }
 
 impl CaseResult {
-    /// A case passes with more than half of the runs that count.
+    /// A case passes with more than half of the runs that count. One whose tools are missing is skipped.
     #[must_use]
-    pub fn of(case: &Case, runs: Vec<RunResult>) -> Self {
-        let valid = runs.iter().filter(|run| !run.error).count();
-        let passed = runs.iter().filter(|run| run.passed).count();
-        let status = match valid {
+    pub fn of(case: &Case, runs: Vec<RunResult>, missing: Vec<String>) -> Self {
+        let valid_runs = runs.iter().filter(|run| !run.error).count();
+        let pass_count = runs.iter().filter(|run| run.passed).count();
+        let status = match valid_runs {
+            _ if !missing.is_empty() => CaseStatus::Skip,
             0 => CaseStatus::Error,
-            _ if passed * 2 > valid => CaseStatus::Pass,
+            _ if pass_count * 2 > valid_runs => CaseStatus::Pass,
             _ => CaseStatus::Fail,
         };
-        Self {
-            pass_count: passed,
-            total_runs: runs.len(),
-            valid_runs: valid,
-            ..Self::new(case, status, runs)
-        }
-    }
-
-    #[must_use]
-    pub fn skipped(case: &Case, missing: Vec<String>) -> Self {
-        Self { missing, ..Self::new(case, CaseStatus::Skip, Vec::new()) }
-    }
-
-    fn new(case: &Case, status: CaseStatus, runs: Vec<RunResult>) -> Self {
         Self {
             id: case.id.clone(),
             dim: case.dim.word().to_owned(),
             expect_tool: case.expect_tool.clone(),
             status,
-            pass_count: 0,
-            total_runs: 0,
-            valid_runs: 0,
+            pass_count,
+            total_runs: runs.len(),
+            valid_runs,
             runs,
-            missing: Vec::new(),
+            missing,
         }
     }
 
@@ -177,6 +164,27 @@ impl DimStats {
     pub fn interval(&self) -> (f64, f64) {
         wilson(self.passed, self.scorable)
     }
+}
+
+impl DimStats {
+    /// Returns the accuracy in percent, if it was measured.
+    #[must_use]
+    pub fn accuracy_text(&self) -> String {
+        if self.scorable == 0 { "not measured".to_owned() } else { percent(self.accuracy) }
+    }
+
+    /// Returns the interval in percent.
+    #[must_use]
+    pub fn interval_text(&self) -> String {
+        let (low, high) = self.interval();
+        format!("{} to {}", percent(low), percent(high))
+    }
+}
+
+/// Formats a share in percent.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 /// Returns Wilson's interval of a share, 95 %.
@@ -381,7 +389,7 @@ mod tests {
                 error: at >= counts[1],
                 ..RunResult::of(&Verdict::Passed, None)
             };
-            CaseResult::of(&case, (0..counts[2]).map(run).collect())
+            CaseResult::of(&case, (0..counts[2]).map(run).collect(), Vec::new())
         });
         let config =
             ResultConfig { threshold: 0.8, dim_filter: filter.map(str::to_owned), ..ResultConfig::default() };

@@ -26,7 +26,6 @@ use crate::config::{LoadedSettings, Mode};
 use crate::history::{Limits, TurnEnd};
 use crate::message::{Message, UserPart};
 use crate::session::Session;
-use crate::store::StoreError;
 use crate::workspace::World;
 
 /// Model requests of a run that is about its first call, and of one that goes on.
@@ -65,7 +64,7 @@ impl CaseRunner {
     /// Returns the names of the tools that the model is offered.
     #[must_use]
     pub fn offered(&self) -> BTreeSet<String> {
-        self.app.registry.tools().specs().map(|spec| spec.name.0.clone()).collect()
+        self.app.tools.registry.tools().specs().map(|spec| spec.name.0.clone()).collect()
     }
 
     /// Whether it is known what requests cost.
@@ -102,14 +101,14 @@ impl CaseRunner {
         folder: &Path,
     ) -> Result<(ObservedRun, Option<f64>, Option<String>), String> {
         furnish(folder, case).map_err(|error| format!("its workspace could not be made: {error}"))?;
-        let message = |error: &dyn std::fmt::Display| error.to_string();
-        let mut session = Session::create(&self.app.store, folder).await.map_err(|error| message(&error))?;
+        let mut session =
+            Session::create(&self.app.store, folder).await.map_err(|error| error.to_string())?;
         let env = self.env(&session, case.dim).await;
         let front = Examiner::new(case.answer.clone());
-        let result = turn(&mut session, &case.prompt, &env, &front).await.map_err(|error| message(&error))?;
+        let result = turn(&mut session, &case.prompt, &env, &front).await?;
         let result = match &case.answer {
             Some(UserAnswer::Later(prompt)) if result.end == TurnEnd::Deferred => {
-                turn(&mut session, prompt, &env, &front).await.map_err(|error| message(&error))?
+                turn(&mut session, prompt, &env, &front).await?
             }
             _ => result,
         };
@@ -140,7 +139,7 @@ impl CaseRunner {
 
     async fn env(&self, session: &Session, dim: Dim) -> AgentEnv {
         let (env, _) = self.app.env_beside(session, Decider::Script).await;
-        let is_confined = self.app.sandbox.isolation().not_held().is_empty();
+        let is_confined = self.app.tools.sandbox.isolation().not_held().is_empty();
         let mode = match dim {
             Dim::ToolSelection | Dim::ArgExtraction | Dim::Refusal => Mode::DeferAll,
             Dim::Approval => Mode::Ask,
@@ -165,9 +164,10 @@ async fn turn(
     prompt: &str,
     env: &AgentEnv,
     front: &Examiner,
-) -> Result<TurnResult, StoreError> {
+) -> Result<TurnResult, String> {
     let prompt = vec![UserPart::Text { text: prompt.to_owned() }];
-    Box::pin(driver::run_turn(session, prompt, env, front, CancellationToken::new())).await
+    let ended = Box::pin(driver::run_turn(session, prompt, env, front, CancellationToken::new())).await;
+    ended.map_err(|error| error.to_string())
 }
 
 /// Makes the workspace of a run.

@@ -12,7 +12,7 @@ pub struct ObservedCall {
     pub args: Value,
 }
 
-/// What happened in one run.
+/// The observed course of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedRun {
     /// The calls of each reply, in order.
@@ -162,7 +162,7 @@ fn is_next(next: &ExpectedCall, how: ArgMatch, call: Option<&ObservedCall>) -> R
     }
 }
 
-/// What follows the answer of the user.
+/// Judges the replies after the answer of the user.
 fn after_answer(case: &Case, first: Option<&ObservedCall>, seen: &ObservedRun) -> Result<(), String> {
     let later: Vec<&ObservedCall> = seen.replies.iter().skip(1).filter_map(|calls| calls.first()).collect();
     let repeats = |call: &&&ObservedCall| Some(**call) == first;

@@ -58,20 +58,21 @@ impl FrontendUpdates {
     /// Returns the next update, in order; `None` if none is queued and no owner's end is left. Cancel-safe.
     pub async fn recv(&mut self) -> Option<Update> {
         loop {
-            match self.queue.next() {
-                QueueState::Update(update) => return Some(update),
-                QueueState::Nothing => self.queue.filled.notified().await,
-                QueueState::End => return None,
+            if let Some(update) = self.try_recv() {
+                return Some(update);
             }
+            if self.queue.is_over() {
+                return None;
+            }
+            self.queue.filled.notified().await;
         }
     }
 
     /// Returns the next update, if one is queued.
     pub fn try_recv(&mut self) -> Option<Update> {
-        match self.queue.next() {
-            QueueState::Update(update) => Some(update),
-            QueueState::Nothing | QueueState::End => None,
-        }
+        let update = self.queue.lock().updates.pop_front()?;
+        self.queue.drained.notify_one();
+        Some(update)
     }
 }
 
@@ -87,27 +88,11 @@ impl Drop for FrontendUpdates {
     }
 }
 
-/// The state of the queue for the receiver.
-#[expect(clippy::large_enum_variant, reason = "one at a time, on the front end's stack")]
-enum QueueState {
-    Update(Update),
-    Nothing,
-    /// The queue is empty, and no sender is left.
-    End,
-}
-
 impl Queue {
-    fn next(&self) -> QueueState {
-        let mut waiting = self.lock();
-        match waiting.updates.pop_front() {
-            Some(update) => {
-                drop(waiting);
-                self.drained.notify_one();
-                QueueState::Update(update)
-            }
-            None if waiting.owners == 0 => QueueState::End,
-            None => QueueState::Nothing,
-        }
+    /// Whether the queue is empty, and no sender is left.
+    fn is_over(&self) -> bool {
+        let waiting = self.lock();
+        waiting.updates.is_empty() && waiting.owners == 0
     }
 
     fn lock(&self) -> MutexGuard<'_, PendingUpdates> {
@@ -286,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ops_are_heard_and_nothing_is_invented_when_they_end() {
+    async fn ops_arrive_and_nothing_is_invented_when_they_end() {
         let (updates, _seen) = updates();
         let (say, ops) = mpsc::channel(2);
         let front = ChannelFrontend::new(updates, ops, Arc::default());

@@ -17,7 +17,7 @@ use crate::stdx::json_texts::map_texts;
 use crate::stdx::secrecy::masked;
 use crate::stdx::text::sanitize;
 
-/// What a document says of its session.
+/// The facts about its session at the head of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExportHead<'a> {
     pub id: &'a SessionId,

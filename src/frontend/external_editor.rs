@@ -40,11 +40,6 @@ impl<Target> ExternalEditor<Target> {
         Ok(Self { child, file, target })
     }
 
-    /// Waits for the editor's end. Cancel-safe.
-    pub async fn ended(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
-    }
-
     /// Returns the saved text, or why there is none.
     pub fn saved(&self, ended: io::Result<ExitStatus>) -> Result<String, String> {
         match ended {
@@ -95,8 +90,9 @@ fn read(file: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// 126 and 127 are the shell's own codes: found but not executable, and not found.
-fn refusal(status: ExitStatus) -> String {
+/// Says why an editor that ended has no text. 126 and 127 are the shell's own codes: found but not executable, and not
+/// found.
+pub fn refusal(status: ExitStatus) -> String {
     match status.code() {
         Some(126 | 127) => "the editor could not be started: see $VISUAL and $EDITOR".to_owned(),
         // A shell in between reports a signal of its child in this way.
@@ -114,7 +110,7 @@ impl<Target> Drop for ExternalEditor<Target> {
 /// Waits for the editor's end; without an editor, forever. Cancel-safe.
 pub async fn ended<Target>(outside: &mut Option<ExternalEditor<Target>>) -> io::Result<ExitStatus> {
     match outside {
-        Some(outside) => outside.ended().await,
+        Some(outside) => outside.child.wait().await,
         None => std::future::pending().await,
     }
 }

@@ -37,7 +37,7 @@ pub fn not_shown(request: &Request) -> Value {
     }
 }
 
-/// What arguments must be.
+/// The error for arguments that are not an object.
 pub const NO_OBJECT: &str = "the arguments must be a JSON object: { … }";
 
 /// Returns the arguments with all changes; errs with a sentence if one cannot be made.

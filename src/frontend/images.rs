@@ -52,17 +52,8 @@ pub enum ImageError {
 pub struct PathRoots {
     /// The folder that relative paths start from.
     pub folder: PathBuf,
-    /// What `~/` expands to.
+    /// The folder in place of `~/`.
     pub home: Option<PathBuf>,
-}
-
-/// Whether the model that will answer accepts images.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ImageSupport {
-    /// It does, or it is unknown.
-    Supported,
-    /// This model does not.
-    Unsupported(String),
 }
 
 /// An image file that a pasted text named.
@@ -99,16 +90,17 @@ impl Prompt {
 }
 
 /// Returns the parts of a prompt: its text, then the images that it names, each file once. Mentions of files
-/// that are no images, also by their extension, stay text. Runs on another thread, with a time limit.
+/// that are no images, also by their extension, stay text. `unsupported_by` is the model that will answer, if it accepts no
+/// images. Runs on another thread, with a time limit.
 pub async fn attach(
     prompt: Prompt,
     places: PathRoots,
-    support: ImageSupport,
+    unsupported_by: Option<String>,
 ) -> Result<Vec<UserPart>, ImageError> {
     if prompt.named.is_empty() {
         return Ok(vec![UserPart::Text { text: prompt.text }]);
     }
-    let reading = tokio::task::spawn_blocking(move || parts(prompt, &places, &support));
+    let reading = tokio::task::spawn_blocking(move || parts(prompt, &places, unsupported_by));
     match tokio::time::timeout(PATIENCE, reading).await {
         Ok(Ok(parts)) => parts,
         Ok(Err(broken)) => {
@@ -118,7 +110,11 @@ pub async fn attach(
     }
 }
 
-fn parts(prompt: Prompt, places: &PathRoots, support: &ImageSupport) -> Result<Vec<UserPart>, ImageError> {
+fn parts(
+    prompt: Prompt,
+    places: &PathRoots,
+    unsupported_by: Option<String>,
+) -> Result<Vec<UserPart>, ImageError> {
     let Prompt { text, named } = prompt;
     let mut paths: Vec<PathBuf> = Vec::new();
     let mut images: Vec<UserPart> = Vec::new();
@@ -128,8 +124,8 @@ fn parts(prompt: Prompt, places: &PathRoots, support: &ImageSupport) -> Result<V
             continue;
         }
         let Some((image, bytes)) = mentioned(&path, &mention)? else { continue };
-        if let ImageSupport::Unsupported(model) = support {
-            return Err(ImageError::ModelWithoutImages { model: model.clone() });
+        if let Some(model) = unsupported_by {
+            return Err(ImageError::ModelWithoutImages { model });
         }
         paths.push(path);
         if paths.len() <= MOST {
@@ -266,7 +262,7 @@ mod tests {
 
     /// Returns the media types of the images that a text attaches, or why there are none.
     fn attached(text: &str, folder: &Folder) -> Result<Vec<String>, String> {
-        let parts = parts(Prompt::written(text.to_owned()), &folder.places(), &ImageSupport::Supported)
+        let parts = parts(Prompt::written(text.to_owned()), &folder.places(), None)
             .map_err(|error| error.to_string())?;
         assert_eq!(parts[0], UserPart::Text { text: text.to_owned() });
         let media = |part: &UserPart| match part {
@@ -309,14 +305,14 @@ mod tests {
             fs::write(folder.0.path().join(format!("{at}.png")), png(1, 1)).unwrap();
         }
         assert_eq!(attached(&many, &folder).unwrap_err(), ImageError::TooMany { count: 21 }.to_string());
-        let unsupported = ImageSupport::Unsupported("small".into());
+        let unsupported = || Some("small".to_owned());
         assert_eq!(
-            parts(Prompt::written("@x.png".into()), &folder.places(), &unsupported),
+            parts(Prompt::written("@x.png".into()), &folder.places(), unsupported()),
             Err(ImageError::ModelWithoutImages { model: "small".into() })
         );
-        assert!(parts(Prompt::written("@main.rs".into()), &folder.places(), &unsupported).is_ok());
+        assert!(parts(Prompt::written("@main.rs".into()), &folder.places(), unsupported()).is_ok());
         let pasted = Prompt { text: "@x.png @gone.png".into(), named: Vec::new() };
-        assert_eq!(parts(pasted, &folder.places(), &ImageSupport::Supported).unwrap().len(), 1);
+        assert_eq!(parts(pasted, &folder.places(), None).unwrap().len(), 1);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct ImportedConversation {
     pub format: &'static str,
     pub title: Option<String>,
     pub messages: Vec<Message>,
-    /// What was left out, with the number of times.
+    /// The kinds of parts that were left out, with the number of times.
     pub left_out: Vec<(&'static str, usize)>,
 }
 

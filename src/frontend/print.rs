@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn on_a_terminal_a_line_stands_between_what_broke_off_and_the_next_try() {
+    async fn on_a_terminal_a_line_separates_a_broken_reply_from_the_next_try() {
         let usage = || Event::Usage { usage: Usage::default(), model: "m".to_owned(), cost: None };
         let ended = || Event::TurnEnded { end: TurnEnd::Completed };
         let retry = || Event::Retry {
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_nobody_reads_along_each_reply_is_written_whole_once() {
+    async fn off_a_terminal_each_reply_is_written_whole_once() {
         let usage = || Event::Usage { usage: Usage::default(), model: "m".to_owned(), cost: None };
         let ended = || Event::TurnEnded { end: TurnEnd::Completed };
         for (events, out) in [

@@ -4,22 +4,24 @@
 //! messages, in one ordered stream. Plain values only; both directions are bounded channels.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::port::{Event, Op};
 use crate::approval::rules::RuleScope;
-use crate::approval::{Approval, AutoApprove, Request, RequestId};
+use crate::approval::{AutoApprove, Request, RequestId};
 pub use crate::command::{ModelLine, Privacy, Tone};
 use crate::config::{Mode, Secret};
 use crate::frontend::images::Prompt;
 use crate::history::SessionId;
-use crate::message::{Message, ToolName, Usd};
+use crate::message::{Message, Usd};
 use crate::sandbox::Isolation;
-use crate::store::{CallTiming, PastDecision, RequestState, StoredRequest};
+use crate::stdx::names::names;
+use crate::store::{PastDecision, RequestRow, StoredRequest};
+use crate::tool::ToolSpec;
 use crate::tool::mcp::ListedTool;
-use crate::tool::{Risk, ToolSpec};
 
 /// A request of the front end to the session's owner.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +43,7 @@ pub enum ClientRequest {
     /// [`ServerMessage::Local`].
     Open { session: SessionId },
     /// Try a service with this input, and store its key if it works; answered with [`ServerMessage::LoginTried`].
-    Login { service: String, base_url: Option<String>, key: Option<TypedKey>, unencrypted: Consent },
+    Login(Credentials),
     /// Never again offer the setup of a service without being asked.
     SkipLogin,
     /// List the models; answered with [`ServerMessage::Models`], then [`ServerMessage::ModelsChanged`].
@@ -52,8 +54,6 @@ pub enum ClientRequest {
     KeepModel { name: String },
     /// Change a tool server; [`ServerMessage::ServersChanged`] follows.
     Server(ServerChange),
-    /// Decide requests of any session; by the owner of a session in one transaction. Those that did not count are reported.
-    DecideAll { requests: Vec<RequestId>, approval: Approval },
     /// Resume a session without an owner in the background; the result is reported.
     ResumeNow { session: SessionId },
     /// Set the approval mode.
@@ -73,7 +73,7 @@ pub enum ClientRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueryId(pub u64);
 
-/// What a front end may ask the owner.
+/// A question of the front end to the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientQuery {
     /// The files of the workspace, for mentions.
@@ -86,7 +86,7 @@ pub enum ClientQuery {
     Preview { session: SessionId },
     /// The sessions in which these words were said.
     SearchSessions { words: String },
-    /// What a server suggests for an argument of its prompt, or for an open place of its resource template, which is given
+    /// The suggestions of a server for an argument of its prompt, or for an open place of its resource template, which is given
     /// as `@server:uri`.
     Suggest { command: String, argument: String, typed: String },
     /// The pending requests of all sessions.
@@ -195,7 +195,7 @@ pub enum ServerMessage {
         commands: Vec<CommandLine>,
         tools: Vec<ToolSpec>,
     },
-    /// What tool servers changed: the prompts they offer now, and all tools of this process.
+    /// A change by tool servers: the prompts they offer now, and all tools of this process.
     Offered {
         prompts: Vec<CommandLine>,
         tools: Vec<ToolSpec>,
@@ -343,7 +343,7 @@ pub struct ServerLine {
     pub tone: Tone,
     pub is_on: bool,
     pub origin: ServerOrigin,
-    /// What else there is to know, a line each.
+    /// Further facts, a line each.
     pub facts: Vec<String>,
     pub tools: Vec<ListedTool>,
 }
@@ -368,23 +368,18 @@ pub struct EarlierLine {
     pub here: bool,
 }
 
-/// A secret typed by the user, on its way to the owner. Its `Debug` form hides it.
+/// The data that the user entered for a service. Its `Debug` form hides the key.
 #[derive(Clone, PartialEq)]
-pub struct TypedKey(Secret);
-
-impl TypedKey {
-    pub fn new(text: String) -> Self {
-        Self(Secret::new(text))
-    }
-
-    pub fn secret(&self) -> &Secret {
-        &self.0
-    }
+pub struct Credentials {
+    pub service: String,
+    pub base_url: Option<String>,
+    pub key: Option<Secret>,
+    pub unencrypted: Consent,
 }
 
-impl std::fmt::Debug for TypedKey {
+impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("TypedKey(…)")
+        f.debug_struct("Credentials").field("service", &self.service).finish_non_exhaustive()
     }
 }
 
@@ -439,25 +434,25 @@ pub enum LoginReason {
 }
 
 /// One request of the inbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct InboxLine {
-    pub id: RequestId,
-    pub session: SessionId,
-    /// The session's title.
-    pub title: String,
-    pub workspace: PathBuf,
+    pub row: RequestRow,
     pub holder: Holder,
-    pub risk: Risk,
-    pub tool: ToolName,
-    pub summary: String,
-    /// Whether its arguments are tainted by untrusted sources.
-    pub tainted: bool,
-    pub state: RequestState,
-    pub timing: CallTiming,
-    /// How long ago it was asked, e.g. `3 h`.
-    pub age: String,
-    /// When it expires, e.g. `Mon 14:31`.
-    pub expires: Option<String>,
+}
+
+impl InboxLine {
+    /// Returns the session's title.
+    pub fn title(&self) -> &str {
+        self.row.title.as_deref().unwrap_or("untitled")
+    }
+}
+
+impl Deref for InboxLine {
+    type Target = RequestRow;
+
+    fn deref(&self) -> &RequestRow {
+        &self.row
+    }
 }
 
 /// The process that has the session of a request.
@@ -473,21 +468,19 @@ pub enum Holder {
     NoProcess,
 }
 
-impl Holder {
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Here => "this session",
-            Self::Another => "open in another co",
-            Self::Background => "running now",
-            Self::NoProcess => "not open anywhere",
-        }
+names! {
+    Holder, word {
+        Here = "this session",
+        Another = "open in another co",
+        Background = "running now",
+        NoProcess = "not open anywhere",
     }
 }
 
 /// A rule that would allow a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedRule {
-    /// What it covers, in a few words, e.g. `any file in notes/`.
+    /// Its coverage in a few words, e.g. `any file in notes/`.
     pub words: String,
     /// The rule as TOML.
     pub text: String,

@@ -153,8 +153,18 @@ pub(crate) fn decision(
     DecisionSentence { kind: Some(kind), who: decider(by, here), rest }
 }
 
-/// Describes for how long an approval lasts and what it covers beside this call; `None` if it is for this call alone.
+/// Describes for how long an approval in this session lasts and what it covers beside this call; `None` if it is for this
+/// call alone.
 pub(crate) fn coverage(call: Option<(&ToolName, &Value)>, approval: &Approval) -> Option<String> {
+    coverage_in(RuleScope::Session.words(), call, approval)
+}
+
+/// The same of an approval in the session of these words.
+pub(crate) fn coverage_in(
+    session: &str,
+    call: Option<(&ToolName, &Value)>,
+    approval: &Approval,
+) -> Option<String> {
     let Approval::Approve { instead, remember, rule, .. } = approval else { return None };
     match remember {
         Remember::Once => None,
@@ -167,7 +177,7 @@ pub(crate) fn coverage(call: Option<(&ToolName, &Value)>, approval: &Approval) -
                 None => call.map(|(tool, args)| Grants::coverage(tool, args)),
             };
             let what = what.map_or_else(String::new, |what| format!(": {}", sanitize_line(&what)));
-            Some(format!("{}{what}", RuleScope::Session.words()))
+            Some(format!("{session}{what}"))
         }
     }
 }
@@ -301,15 +311,15 @@ mod tests {
 
     #[test]
     fn a_decision_is_said_in_parts() {
-        let told = |approval: &Approval, by| {
+        let said = |approval: &Approval, by| {
             let call = (&ToolName::new("shell"), &serde_json::json!({"command": "ls"}));
             decision(None, approval, &by, Some(&Decider::Tui), coverage(Some(call), approval))
         };
-        let plain = told(&Approval::yes(), Decider::Tui);
+        let plain = said(&Approval::yes(), Decider::Tui);
         assert!(plain.is_plain_approval());
         assert_eq!((plain.beside_mark().as_str(), plain.to_string().as_str()), ("you", "approved by you"));
-        assert!(!told(&Approval::yes(), Decider::Cli).is_plain_approval());
-        let lasting = told(&Approval::for_session(), Decider::Cli).to_string();
+        assert!(!said(&Approval::yes(), Decider::Cli).is_plain_approval());
+        let lasting = said(&Approval::for_session(), Decider::Cli).to_string();
         assert_eq!(lasting, "allowed by you (co approvals) for this session: exactly this command");
         let mut words = DecisionSentence::default();
         words.add_fact("1 of 2 hunks applied");

@@ -14,7 +14,7 @@ const SCRIPT: &str = include_str!("traces/traces.js");
 const STYLE: &str = include_str!("traces/traces.css");
 const PAGE: &str = include_str!("traces/traces.html");
 
-/// Returns the page. Spans of one trace may stand anywhere.
+/// Returns the page. Spans of one trace may be anywhere.
 #[must_use]
 pub fn page(spans: &[SpanRow]) -> String {
     let spans: Vec<Value> = spans.iter().map(span).collect();
@@ -25,7 +25,7 @@ pub fn page(spans: &[SpanRow]) -> String {
         [("{{hash}}", hash.as_str()), ("{{style}}", STYLE), ("{{script}}", SCRIPT), ("{{data}}", &data)];
     let mut page = String::with_capacity(PAGE.len() + SCRIPT.len() + STYLE.len() + data.len());
     let mut rest = PAGE;
-    // In the order in which they stand, so that no part is searched for the mark of another.
+    // In their order in the page, so that no part is searched for the mark of another.
     for (mark, text) in parts {
         let (before, after) = rest.split_once(mark).expect("the page has each mark once");
         page.push_str(before);

@@ -1,10 +1,10 @@
 //! Images of a prompt, for the model that answers it: read relative to the prompt's folder, rejected for a model
 //! without image input.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::accounts::Models;
-use crate::frontend::images::{ImageError, ImageSupport, PathRoots, Prompt, attach, read};
+use crate::frontend::images::{ImageError, PathRoots, Prompt, attach, read};
 use crate::message::UserPart;
 use crate::message::images::mention;
 use crate::workspace::World;
@@ -16,12 +16,9 @@ pub async fn parts(
     world: &World,
     models: &Models,
 ) -> Result<Vec<UserPart>, ImageError> {
-    let sees = models.active().borrow().profile.images;
-    let support = match sees {
-        Some(false) => ImageSupport::Unsupported(models.current().model),
-        Some(true) | None => ImageSupport::Supported,
-    };
-    attach(prompt, places(folder, world), support).await
+    let is_unsupported = models.active().borrow().profile.images == Some(false);
+    let unsupported_by = is_unsupported.then(|| models.current().model);
+    attach(prompt, places(folder, world), unsupported_by).await
 }
 
 /// Returns the mentions that attach these files; each must be an image that can be sent.
@@ -42,6 +39,5 @@ pub async fn named(files: Vec<String>, world: &World) -> Result<String, ImageErr
 }
 
 fn places(folder: &Path, world: &World) -> PathRoots {
-    let home = world.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    PathRoots { folder: folder.to_owned(), home }
+    PathRoots { folder: folder.to_owned(), home: world.home() }
 }

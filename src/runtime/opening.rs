@@ -62,11 +62,8 @@ impl SessionTarget {
 
     /// Opens the session, as its owner or read-only.
     pub async fn open(&self, app: &App, decider: Decider) -> Result<OpenedSession, AppError> {
-        match self.session(app).await {
-            Ok(session) => {
-                let env = app.agent_env(&session, decider).await;
-                Ok(OpenedSession::Owned(Box::new((session, env))))
-            }
+        match self.open_owned(app, decider).await {
+            Ok(owned) => Ok(OpenedSession::Owned(Box::new(owned))),
             Err(AppError::Session(SessionError::Owned { id, owner })) => {
                 let history = Box::new(Session::read(&app.store, &id).await?);
                 let holder = owner.map_or_else(|| "another co".to_owned(), |owner| owner.to_string());

@@ -34,7 +34,7 @@ pub struct Status {
     /// The user's own file; it need not exist.
     settings: Option<PathBuf>,
     data: PathBuf,
-    /// What to know about the data folder, if it is on no local disk.
+    /// A warning about the data folder, if it is on no local disk.
     data_warning: Option<String>,
     /// The tool servers of the settings.
     servers: Vec<ServerStatus>,
@@ -57,14 +57,14 @@ struct ModelStatus {
     words: String,
 }
 
-/// What isolates commands.
+/// The isolation of commands.
 #[derive(Debug, Serialize)]
 pub struct SandboxStatus {
     #[serde(skip)]
     word: &'static str,
     /// `none`, `landlock` or `bubblewrap`.
     backend: &'static str,
-    /// What commands that write here are not held from.
+    /// The accesses that are not prevented for commands that write here.
     not_held: Vec<&'static str>,
     /// Why no better backend is used, with the remedy.
     remarks: Vec<String>,
@@ -123,14 +123,10 @@ impl SpansStatus {
             None
         });
         let otlp = otlp.filter(|_| !is_private);
-        let size = |suffix: &str| {
-            let file = settings.data_dir.join(format!("{FILE}{suffix}"));
-            std::fs::metadata(file).map_or(0, |file| file.len())
-        };
         Self {
             kept,
             days: settings.telemetry.days,
-            bytes: ["", "-wal"].into_iter().map(size).sum(),
+            bytes: bytes_of(&settings.data_dir.join(FILE)),
             sent_to: otlp.iter().flat_map(OtlpOptions::addresses).map(shown_address).collect(),
             content_sent: otlp.is_some_and(|otlp| otlp.content),
             error,
@@ -178,10 +174,6 @@ impl Status {
             }
             Err(error) => Err(format!("cannot be used: {error}")),
         };
-        let (store, error) = match store {
-            Ok(store) => (Some(store), None),
-            Err(error) => (None, Some(error)),
-        };
         Self {
             version: env!("CARGO_PKG_VERSION"),
             model: ModelStatus::of(models),
@@ -195,8 +187,8 @@ impl Status {
             servers,
             web: web_words(settings),
             spans: SpansStatus::of(world, settings),
-            store,
-            error,
+            error: store.as_ref().err().cloned(),
+            store: store.ok(),
         }
     }
 
@@ -253,12 +245,17 @@ impl ModelStatus {
 
 impl StoreStatus {
     async fn of(store: &Store, data: &Path) -> Result<Self, StoreError> {
-        // The latest writes are in the WAL until a checkpoint.
-        let size = |name| std::fs::metadata(data.join(name)).map_or(0, |file| file.len());
-        let bytes = ["co.db", "co.db-wal"].map(size).iter().sum();
+        let bytes = bytes_of(&data.join("co.db"));
         let sessions = store.listed_sessions(SessionFilter::All, COUNTED).await?.len();
         Ok(Self { bytes, sessions, waiting: store.waiting_count().await? })
     }
+}
+
+/// Returns the size of a database; its latest writes are in the WAL until a checkpoint.
+fn bytes_of(database: &Path) -> u64 {
+    let mut wal = database.as_os_str().to_owned();
+    wal.push("-wal");
+    [database.as_os_str(), &wal].map(|file| std::fs::metadata(file).map_or(0, |file| file.len())).iter().sum()
 }
 
 fn row(name: &str, value: impl Into<String>) -> (String, String) {

@@ -14,7 +14,7 @@ pub const PROJECT: usize = 7 * 1024;
 const MUCH: usize = 10 * 1024;
 const MOST: usize = 20 * 1024;
 
-/// What a front matter may say; both are for the user only.
+/// The entries of a front matter; both are for the user only.
 #[derive(Deserialize)]
 struct FrontMatter {
     #[serde(rename = "version")]
@@ -22,11 +22,11 @@ struct FrontMatter {
     updated: Option<String>,
 }
 
-/// What the files of a kind take so far.
+/// The size that files of a kind take so far.
 #[derive(Debug)]
 pub struct Budget {
     used: usize,
-    /// What they are, as a sentence begins.
+    /// Their kind, as a sentence begins.
     kind: &'static str,
 }
 

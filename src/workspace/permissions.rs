@@ -14,7 +14,7 @@ use super::hooks::HookFiles;
 use super::project_memories::TrustedProjects;
 use super::reported::is_new;
 use super::rules::{RuleBook, counting};
-use super::trust::{GatedContents, TOLD, TrustChange, TrustError, has_belongings, trustable, write_trust};
+use super::trust::{GatedContents, REPORTED, TrustError, has_belongings, trustable, write_trust};
 use crate::agent::driver::AgentEnv;
 use crate::approval::rules::{RuleSet, RulesHealth};
 use crate::approval::{AutoApprove, Policy};
@@ -181,9 +181,7 @@ impl Permissions {
 
     /// Returns a note if the project has rules that are not in effect.
     pub fn untrusted_rules(&self, folder: &Path) -> Option<String> {
-        let file = RuleBook::project_file(folder);
-        let withheld = self.trusted.trust_of(folder) == FolderTrust::Untrusted && file.is_file();
-        withheld.then(|| format!("{} is ignored; `co trust` enables it", file.display()))
+        RuleBook::ignored(folder, self.trusted.trust_of(folder))
     }
 
     /// Trusts a folder with the contents shown to the user, permanently; returns the file in which that is stored.
@@ -191,7 +189,7 @@ impl Permissions {
         let (world, folder) = (self.world.clone(), folder.to_owned());
         let task = tokio::task::spawn_blocking(move || {
             let folder = trustable(&folder, &world)?;
-            let file = write_trust(&world, &folder, &TrustChange::Trust(shown))?;
+            let file = write_trust(&world, &folder, Some(shown))?;
             Ok::<_, TrustError>((folder, file))
         });
         let (folder, file) =
@@ -207,7 +205,7 @@ impl Permissions {
             return None;
         }
         let (world, folder) = (self.world.clone(), folder.to_owned());
-        let list = self.data_dir.join(TOLD);
+        let list = self.data_dir.join(REPORTED);
         let notice = tokio::task::spawn_blocking(move || {
             let found = GatedContents::of(&folder, &world);
             let news = !found.is_empty() && is_new(&list, &folder, &found.fingerprint());

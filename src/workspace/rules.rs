@@ -91,6 +91,13 @@ impl RuleBook {
         folder.join(PROJECT_FILE)
     }
 
+    /// Returns a note if the project has rules that are not in effect.
+    pub fn ignored(folder: &Path, trust: FolderTrust) -> Option<String> {
+        let file = Self::project_file(folder);
+        let is_ignored = trust == FolderTrust::Untrusted && file.is_file();
+        is_ignored.then(|| format!("{} is ignored; `co trust` enables it", file.display()))
+    }
+
     /// Returns the folder that `~` refers to in rules.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()

@@ -19,7 +19,7 @@ use crate::tool::mcp::server_address;
 const SECTION: &str = "mcp_servers";
 
 /// The list of folders whose servers were reported, in the data folder.
-const TOLD: &str = "told_servers.json";
+const REPORTED: &str = "told_servers.json";
 
 /// The trusted contents, in the data folder.
 const TRUSTED: &str = "trusted_servers.json";
@@ -151,7 +151,7 @@ pub fn held_notice(world: &World, settings: &Settings) -> Option<String> {
     });
     let (names, contents): (Vec<String>, Vec<&str>) =
         held.map(|(name, content)| (code(name), content.as_str())).unzip();
-    let list = settings.data_dir.join(TOLD);
+    let list = settings.data_dir.join(REPORTED);
     let is_news = !names.is_empty() && is_new(&list, &world.workspace, &contents.join(" "));
     is_news.then(|| {
         format!(

@@ -37,7 +37,7 @@ const PROJECT_RULES: &str = PROJECT_FILES[1];
 const SETTING: &str = "trusted_folders";
 
 /// The folders that were reported to the user, in the data folder.
-pub(super) const TOLD: &str = "told_folders.json";
+pub(super) const REPORTED: &str = "told_folders.json";
 
 /// Why trust in a folder was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -61,14 +61,6 @@ pub enum TrustError {
     Store(#[from] StoreError),
     #[error("something went wrong inside co: {detail}")]
     Broken { detail: String },
-}
-
-/// A change of the list of trusted folders.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TrustChange {
-    /// With the contents shown to the user.
-    Trust(Contents),
-    Revoke,
 }
 
 /// The parts of a folder that are in effect only if it is trusted.
@@ -297,26 +289,25 @@ pub fn trustable(folder: &Path, world: &World) -> Result<PathBuf, TrustError> {
     }
 }
 
-/// Changes the list in the user's settings file and the recorded contents; returns the file. Blocking.
-pub fn write_trust(world: &World, folder: &Path, change: &TrustChange) -> Result<PathBuf, TrustError> {
-    let contents = match change {
-        TrustChange::Trust(shown) if *shown != contents_of(folder).0 => {
+/// Trusts a folder with the contents shown to the user, or not any more: changes the list in the user's settings file and
+/// the recorded contents; returns the file. Blocking.
+pub fn write_trust(world: &World, folder: &Path, shown: Option<Contents>) -> Result<PathBuf, TrustError> {
+    if let Some(shown) = &shown {
+        let (contents, problems) = contents_of(folder);
+        if *shown != contents {
             return Err(TrustError::Changed { path: folder.to_owned() });
         }
-        TrustChange::Trust(shown) if !is_readable(shown) => {
-            let why = contents_of(folder).1.join("; ");
-            return Err(TrustError::Unreadable { path: folder.to_owned(), why });
+        if !is_readable(shown) {
+            return Err(TrustError::Unreadable { path: folder.to_owned(), why: problems.join("; ") });
         }
-        TrustChange::Trust(shown) => Some(shown.clone()),
-        TrustChange::Revoke => None,
-    };
-    let file = write_list(world, folder, change)?;
-    let kept = TrustRecord::change(&world.env, folder, |_| contents);
+    }
+    let file = write_list(world, folder, shown.is_some())?;
+    let kept = TrustRecord::change(&world.env, folder, |_| shown);
     kept.map_err(|error| WriteError::Io { path: file.clone(), reason: error.to_string() })?;
     Ok(file)
 }
 
-fn write_list(world: &World, folder: &Path, change: &TrustChange) -> Result<PathBuf, WriteError> {
+fn write_list(world: &World, folder: &Path, is_trusted: bool) -> Result<PathBuf, WriteError> {
     let home = world.home();
     let is_it = |value: &Value| {
         let named = value.as_str().map(|text| match (text.strip_prefix("~/"), &home) {
@@ -328,10 +319,10 @@ fn write_list(world: &World, folder: &Path, change: &TrustChange) -> Result<Path
     edit_settings(user_file(&world.env).as_deref(), |document| {
         let list = document.entry(SETTING).or_insert_with(|| Item::Value(Value::Array(Array::new())));
         let list = list.as_array_mut()?;
-        match change {
-            TrustChange::Trust(_) if list.iter().any(is_it) => {}
-            TrustChange::Trust(_) => list.push(folder.display().to_string()),
-            TrustChange::Revoke => list.retain(|value| !is_it(value)),
+        match is_trusted {
+            true if list.iter().any(is_it) => {}
+            true => list.push(folder.display().to_string()),
+            false => list.retain(|value| !is_it(value)),
         }
         if list.is_empty() {
             document.remove(SETTING);

@@ -1,6 +1,7 @@
 //! The environment of the process: variables, folder, clock. Read only here; other modules get values.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -121,10 +122,16 @@ impl World {
 
     /// Opens an address of the web, if there is a browser. One that does not start is no failure: the address is shown too.
     pub fn open_address(&self, address: &str) {
-        let is_web = address.starts_with("https://") || address.starts_with("http://");
-        if let Some(browser) = self.browser().filter(|_| is_web) {
+        if address.starts_with("https://") || address.starts_with("http://") {
+            self.browse(address.as_ref());
+        }
+    }
+
+    /// Opens a page in the browser, if there is one.
+    pub fn browse(&self, page: &OsStr) {
+        if let Some(browser) = self.browser() {
             let mut command = Command::new(browser);
-            command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let _ = command.spawn();
         }
     }

@@ -44,13 +44,6 @@ pub enum KeyFileError {
     Damaged { path: PathBuf },
 }
 
-/// Whether a key was new or replaced another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyChange {
-    New,
-    Replaced,
-}
-
 impl KeyFile {
     /// Returns the file of a data folder.
     #[must_use]
@@ -74,17 +67,13 @@ impl KeyFile {
         Ok(keys)
     }
 
-    /// Stores a key.
-    pub fn put(&self, name: &str, key: &Secret) -> Result<KeyChange, KeyFileError> {
+    /// Stores a key; returns whether it replaced one.
+    pub fn put(&self, name: &str, key: &Secret) -> Result<bool, KeyFileError> {
         let _locked = self.lock()?;
         let mut keys = self.read()?;
-        let put = if keys.insert(name.to_owned(), key.clone()).is_some() {
-            KeyChange::Replaced
-        } else {
-            KeyChange::New
-        };
+        let replaced = keys.insert(name.to_owned(), key.clone()).is_some();
         self.write(&keys)?;
-        Ok(put)
+        Ok(replaced)
     }
 
     /// Removes a key; returns whether there was one.
@@ -187,9 +176,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::of(dir.path());
         assert!(file.read().unwrap().is_empty());
-        assert_eq!(file.put("groq", &key("gsk-1")), Ok(KeyChange::New));
-        assert_eq!(file.put("groq", &key("gsk-\"2\\")), Ok(KeyChange::Replaced));
-        assert_eq!(file.put("openai", &key("sk-3")), Ok(KeyChange::New));
+        assert_eq!(file.put("groq", &key("gsk-1")), Ok(false));
+        assert_eq!(file.put("groq", &key("gsk-\"2\\")), Ok(true));
+        assert_eq!(file.put("openai", &key("sk-3")), Ok(false));
         assert_eq!((mode(file.path()), mode(file.folder())), (0o600, 0o700));
         let read: Vec<(String, String)> =
             file.read().unwrap().into_iter().map(|(name, key)| (name, key.expose().to_owned())).collect();

@@ -423,7 +423,7 @@ async fn a_found_server_gets_the_key_that_is_set_up() {
 }
 
 #[tokio::test]
-async fn what_is_learned_of_a_model_counts_where_it_stands_behind() {
+async fn what_is_learned_of_a_model_counts_for_a_fallback_too() {
     let list = r#"{"data": [{"id": "qwen", "max_model_len": 32768}]}"#;
     let pages = vec![page("/v1/models", list)];
     let server = ReplayServer::start(Plan { pages, ..Plan::default() }).await.unwrap();
@@ -476,7 +476,10 @@ async fn a_name_is_checked_with_its_service() {
     assert_eq!(models.check("vllm/gpt-6").await, wrong("vllm", "gpt-6", "vllm/gpt-5"));
     assert_eq!(models.check("gpt-5-mini").await, wrong("vllm", "gpt-5-mini", "openai/gpt-5-mini"));
     assert_eq!(models.check("offline/tuor").await, wrong("offline", "tuor", "offline/tour"));
-    assert!(matches!(models.check("litellm/x").await, Ok(ModelCheck::Unchecked(Some(_)))), "nobody to ask");
+    assert!(
+        matches!(models.check("litellm/x").await, Ok(ModelCheck::Unchecked(Some(_)))),
+        "no server to ask"
+    );
     assert!(matches!(models.check("grok/x").await, Ok(ModelCheck::Unchecked(_)) | Err(_)));
 }
 

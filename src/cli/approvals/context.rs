@@ -29,24 +29,21 @@ pub(super) struct Calls(BTreeMap<CallId, (Option<ToolName>, CallProgress)>);
 
 impl Calls {
     pub(super) async fn of(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
-        let mut calls: BTreeMap<CallId, (Option<ToolName>, CallProgress)> = BTreeMap::new();
-        let mut came = |call: &CallId, came| {
-            calls.entry(call.clone()).or_insert((None, CallProgress::Nothing)).1 = came;
-        };
-        let mut names = Vec::new();
+        let mut calls = Self(BTreeMap::new());
         for record in store.load(session).await? {
             if let Record::ToolStarted { call } = &record {
-                came(call, CallProgress::Started);
+                calls.entry(call).1 = CallProgress::Started;
             } else if let Record::ToolFinished { returned } = &record {
-                came(&returned.call, CallProgress::Returned(returned.status));
+                calls.entry(&returned.call).1 = CallProgress::Returned(returned.status);
             } else if let Some(reply) = record.reply() {
-                names.extend(reply.calls().map(|call| (call.id.clone(), call.name.clone())));
+                reply.calls().for_each(|call| calls.entry(&call.id).0 = Some(call.name.clone()));
             }
         }
-        for (call, name) in names {
-            calls.entry(call).or_insert((None, CallProgress::Nothing)).0 = Some(name);
-        }
-        Ok(Self(calls))
+        Ok(calls)
+    }
+
+    fn entry(&mut self, call: &CallId) -> &mut (Option<ToolName>, CallProgress) {
+        self.0.entry(call.clone()).or_insert((None, CallProgress::Nothing))
     }
 
     pub(super) fn came(&self, call: &CallId) -> CallProgress {

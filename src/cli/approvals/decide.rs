@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 
 use super::reading::ReadingOutcome;
 use super::typed::ApproveArgs;
-use super::{CommandContext, context, reading};
+use super::{CommandContext, context, describe, reading};
 use crate::app::{planned, schema_of};
 use crate::approval::{Approval, Decider, Remember, Request, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
-use crate::frontend::{fields, sentences};
+use crate::frontend::fields;
 use crate::history::SessionId;
 use crate::message::ToolName;
 use crate::session::holders;
 use crate::stdx::text::sanitize_line;
-use crate::store::{DecideOutcome, StoredRequest};
+use crate::store::{DecideOutcome, RequestRow, StoredRequest};
 use crate::tool::schema::faults;
 use crate::tool::{Preview, Risk};
 
@@ -28,10 +28,13 @@ const NAMED: usize = 8;
 /// Maximum number of requests that are searched for LOW ones.
 const LOOKED_AT: usize = 20_000;
 
-/// Returns the ids of all requests that wait, in every session.
-pub(super) async fn undecided(context: &CommandContext<'_>) -> Result<Vec<String>> {
+/// Returns the ids of those requests of all sessions that wait and are wanted.
+pub(super) async fn undecided(
+    context: &CommandContext<'_>,
+    is_wanted: impl Fn(&RequestRow) -> bool,
+) -> Result<Vec<String>> {
     let rows = context.store.undecided_rows(LOOKED_AT).await?;
-    Ok(rows.into_iter().map(|row| row.id.0).collect())
+    Ok(rows.into_iter().filter(is_wanted).map(|row| row.id.0).collect())
 }
 
 /// Gives all of them the same answer.
@@ -59,8 +62,9 @@ pub(super) async fn yes(context: &CommandContext<'_>, yes: ApproveArgs) -> Resul
     let mut done = DecisionResults::default();
     if let Some(session) = &yes.all_low {
         let session = context.store.find_session(session).await?;
-        for id in low_ones(context, &session).await? {
-            done.approve(context, &id.0, &yes).await?;
+        let is_low = |row: &RequestRow| row.session == session && row.risk == Risk::Low;
+        for id in undecided(context, is_low).await? {
+            done.approve(context, &id, &yes).await?;
         }
         return done.tell_some(context, yes.json, "No LOW requests are waiting in this session.\n").await;
     }
@@ -74,12 +78,6 @@ fn approval(yes: &ApproveArgs, instead: Option<(ToolName, Value)>) -> Approval {
     let remember = if yes.session { Remember::Session } else { Remember::Once };
     let note = yes.note.clone().filter(|note| !note.trim().is_empty());
     Approval::Approve { instead, remember, note, rule: None }
-}
-
-async fn low_ones(context: &CommandContext<'_>, session: &SessionId) -> Result<Vec<RequestId>> {
-    let rows = context.store.undecided_rows(LOOKED_AT).await?;
-    let low = rows.into_iter().filter(|row| row.session == *session && row.risk == Risk::Low);
-    Ok(low.map(|row| row.id).collect())
 }
 
 /// Returns the request with this id, and the call that runs in its place; errs with a sentence.
@@ -190,7 +188,7 @@ impl DecisionResults {
         unread: bool,
     ) -> Result<()> {
         match reading::show(context, &one, unread).await? {
-            ReadingOutcome::All | ReadingOutcome::NotNeeded => self.decide(context, one, approval).await,
+            ReadingOutcome::All => self.decide(context, one, approval).await,
             ReadingOutcome::Declined => {
                 console::note(&format!("Not approved; request {} still waits.", one.id()));
                 Ok(())
@@ -240,9 +238,7 @@ impl DecisionResults {
             self.print_text(context).await?;
         }
         let Some((_, last)) = self.failed.pop() else { return Ok(()) };
-        for (_, why) in &self.failed {
-            console::note(&format!("co: error: {}", sanitize_line(why)));
-        }
+        console::notes(self.failed.iter().map(|(_, why)| format!("error: {}", sanitize_line(why))));
         Err(CliError::error(sanitize_line(&last)))
     }
 
@@ -267,24 +263,18 @@ impl DecisionResults {
     async fn print_text(&self, context: &CommandContext<'_>) -> Result<()> {
         let mut sessions: Vec<&SessionId> = Vec::new();
         for (one, approval) in &self.decided {
-            let (verdict, summary) =
-                (approval.verdict(Some(&one.request)), sanitize_line(&one.request.plan.summary));
-            let call = (&one.request.tool, &one.request.args);
-            let covered = sentences::coverage(Some(call), approval);
-            let width = covered.map_or_else(String::new, |covered| format!(" ({covered})"));
-            console::out(&format!(
-                "{} {}: {summary}{width}\n",
-                sanitize_line(&verdict.to_string()),
-                one.id()
-            ))?;
+            let verdict = approval.verdict(Some(&one.request)).to_string();
+            let (verdict, summary) = (sanitize_line(&verdict), sanitize_line(&one.request.plan.summary));
+            let covered = describe::coverage(one, approval);
+            let covered = covered.map_or_else(String::new, |covered| format!(" ({covered})"));
+            console::out(&format!("{verdict} {}: {summary}{covered}\n", one.id()))?;
             if *approval != Approval::Later && !sessions.contains(&&one.session) {
                 sessions.push(&one.session);
             }
         }
         for (one, _) in self.decided.iter().filter(|(_, approval)| is_yes(approval)) {
-            for held_up in context::held_up(&context.store, one).await? {
-                console::note(&format!("co: {}", sanitize_line(&held_up)));
-            }
+            let held_up = context::held_up(&context.store, one).await?;
+            console::notes(held_up.iter().map(|text| sanitize_line(text)));
         }
         let holders = holders(&context.store).await;
         for session in sessions {

@@ -16,7 +16,13 @@ pub(super) enum CallProgress {
 /// Describes the decision of a request, if there is one.
 pub(super) fn decision(one: &StoredRequest) -> Option<String> {
     let (approval, by) = one.decision.as_ref()?;
-    Some(sentences::decision(Some(&one.request), approval, by, None, None).to_string())
+    let coverage = coverage(one, approval);
+    Some(sentences::decision(Some(&one.request), approval, by, None, coverage).to_string())
+}
+
+/// Describes what an approval covers beside its call. These commands run in none of the sessions that they show.
+pub(super) fn coverage(one: &StoredRequest, approval: &Approval) -> Option<String> {
+    sentences::coverage_in("for that session", Some((&one.request.tool, &one.request.args)), approval)
 }
 
 /// Returns the note that the user gave with a decision.

@@ -104,8 +104,7 @@ impl Draft {
             };
             if saved == text {
                 // Saved unchanged: the user gave up, or the editor ran without a user.
-                let message = format!("nothing was decided: {wrong}");
-                let error = CliError::error(message);
+                let error = CliError::error(format!("nothing was decided: {wrong}"));
                 return Err(if saved == self.first { error } else { error.hint(self.kept()) });
             }
             head = format!("{OURS} {}\n{OURS} Save it unchanged to decide nothing.\n", sanitize_line(&wrong));
@@ -123,12 +122,8 @@ impl Draft {
 
     /// Returns what was saved, without this program's own lines at the top.
     fn read(&mut self) -> Result<String> {
-        let bytes = match fs::read(self.path()) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                return Err(CliError::error(format!("the saved file cannot be read: {error}")));
-            }
-        };
+        let unread = |error| CliError::error(format!("the saved file cannot be read: {error}"));
+        let bytes = fs::read(self.path()).map_err(unread)?;
         let Ok(text) = String::from_utf8(bytes) else {
             let error = CliError::error("nothing was decided: the saved file is not UTF-8");
             return Err(error.hint(self.kept()));

@@ -67,15 +67,15 @@ fn as_text(context: &CommandContext<'_>, rows: &[RequestRow], undecided: bool) -
         ]
     };
     if undecided {
-        let rows: Vec<[String; 7]> = rows.iter().map(cells).collect();
-        return table(["ID", "RISK", "AGE", "TOOL", "WHAT", "SESSION", "EXPIRES"], &rows);
+        let heads = ["ID", "RISK", "AGE", "TOOL", "WHAT", "SESSION", "EXPIRES"];
+        return table(heads, rows.iter().map(cells));
     }
     let stated = |row: &RequestRow| {
         let [id, risk, age, tool, what, session, expires] = cells(row);
         [id, row.state.to_string(), risk, age, tool, what, session, expires]
     };
-    let rows: Vec<[String; 8]> = rows.iter().map(stated).collect();
-    table(["ID", "STATE", "RISK", "AGE", "TOOL", "WHAT", "SESSION", "EXPIRES"], &rows)
+    let heads = ["ID", "STATE", "RISK", "AGE", "TOOL", "WHAT", "SESSION", "EXPIRES"];
+    table(heads, rows.iter().map(stated))
 }
 
 /// Groups the rows by session, in the order of each session's first row.

@@ -31,9 +31,8 @@ const WHAT: usize = 60;
 
 /// Whether a request was shown.
 pub(super) enum ReadingOutcome {
+    /// It was, or may be approved unread, and the user said so.
     All,
-    /// It may be approved unread, and the user said so.
-    NotNeeded,
     /// The user saw it and did not approve.
     Declined,
     /// It was not shown, with advice.
@@ -56,7 +55,7 @@ pub(super) async fn show(
         return Ok(ReadingOutcome::All);
     }
     if unread && request.may_be_unread() {
-        return Ok(ReadingOutcome::NotNeeded);
+        return Ok(ReadingOutcome::All);
     }
     if !Terminals::of_process().interactive() {
         return Ok(ReadingOutcome::Not(unseen(request, rows, unread)));

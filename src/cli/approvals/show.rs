@@ -124,11 +124,10 @@ fn decision(one: &StoredRequest, rows: &mut Rows) {
     let (verdict, by) = (approval.verdict(Some(&one.request)), sentences::decider(by, None));
     rows.push(("decided", format!("{verdict} by {by}{at}")));
     rows.extend(describe::note(approval).map(|note| ("note", note.to_owned())));
-    let call = (&one.request.tool, &one.request.args);
     if let Approval::Approve { rule: Some(rule), .. } = approval {
         rows.push(("rule", rule.clone()));
     } else {
-        rows.extend(sentences::coverage(Some(call), approval).map(|covered| ("covers", covered)));
+        rows.extend(describe::coverage(one, approval).map(|covered| ("covers", covered)));
     }
 }
 

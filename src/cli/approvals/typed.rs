@@ -60,7 +60,7 @@ pub(in crate::cli) enum Decide {
     },
 }
 
-// What is listed.
+// The filter of the list.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct ListArgs {
     /// Requests of one session: its id, or a prefix of it
@@ -83,7 +83,7 @@ pub(in crate::cli) struct ListArgs {
     pub json: bool,
 }
 
-/// What is approved, and how.
+/// The requests to approve, and how.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct ApproveArgs {
     /// The ids, or prefixes of them; for HIGH risk at least 8 characters

@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd as _;
-use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::Interest;
@@ -17,14 +16,15 @@ use super::{CommandContext, listed};
 use crate::approval::RequestId;
 use crate::cli::console;
 use crate::cli::error::{CliError, Kind, Result};
-use crate::cli::signals::Stop;
+use crate::cli::signals::{Stop, pause};
 use crate::frontend::sentences;
 use crate::message::ReturnStatus;
+use crate::runtime::interactive::time_to_expiry;
 use crate::stdx::text::sanitize_line;
 use crate::store::{RequestFilter, RequestState, Store, StoredRequest};
 
 /// Maximum number of requests printed at the start.
-const TOLD: usize = 20_000;
+const LISTED: usize = 20_000;
 
 pub(super) async fn run(context: &CommandContext<'_>, json: bool) -> Result<()> {
     let stop = Stop::on_signals()?;
@@ -33,7 +33,7 @@ pub(super) async fn run(context: &CommandContext<'_>, json: bool) -> Result<()> 
         ApprovalWatch { store: &context.store, json, seq: 0, known: HashMap::new(), running: HashMap::new() };
     watch.begin().await?;
     loop {
-        let expiry = watch.next_expiry();
+        let expiry = time_to_expiry(&context.store).await?;
         tokio::select! {
             () = stop.token.cancelled() => {
                 let signal = stop.caught().unwrap_or_default();
@@ -41,16 +41,9 @@ pub(super) async fn run(context: &CommandContext<'_>, json: bool) -> Result<()> 
             }
             () = unread() => return Ok(()),
             () = listener.changed() => {}
-            () = sleep(expiry) => { context.store.expire_due().await?; }
+            () = pause(expiry) => { context.store.expire_due().await?; }
         }
         watch.news().await?;
-    }
-}
-
-async fn sleep(wait: Option<Duration>) {
-    match wait {
-        Some(wait) => tokio::time::sleep(wait).await,
-        None => std::future::pending().await,
     }
 }
 
@@ -71,22 +64,17 @@ struct ApprovalWatch<'a> {
     json: bool,
     /// The last change that was printed.
     seq: u64,
-    known: HashMap<RequestId, WatchedRequest>,
+    /// The states that were printed.
+    known: HashMap<RequestId, RequestState>,
     /// Decided calls whose outcome is not known yet.
     running: HashMap<RequestId, StoredRequest>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct WatchedRequest {
-    state: RequestState,
-    expires: Option<jiff::Timestamp>,
 }
 
 impl ApprovalWatch<'_> {
     async fn begin(&mut self) -> Result<()> {
         // Read before listing: changes during the listing are then printed with their new state.
         self.seq = self.store.latest_change().await?;
-        for one in self.store.requests(RequestFilter::Undecided, TOLD).await? {
+        for one in self.store.requests(RequestFilter::Undecided, LISTED).await? {
             self.tell(&one)?;
         }
         Ok(())
@@ -122,7 +110,7 @@ impl ApprovalWatch<'_> {
                 .collect();
             for (id, status) in ended {
                 if let Some(one) = self.running.remove(&id) {
-                    self.told_outcome(&one, status)?;
+                    self.print_outcome(&one, status)?;
                 }
             }
         }
@@ -130,12 +118,11 @@ impl ApprovalWatch<'_> {
     }
 
     fn tell(&mut self, one: &StoredRequest) -> Result<()> {
-        let known = WatchedRequest { state: one.state, expires: one.request.expires };
-        let before = self.known.insert(one.id().clone(), known);
-        if before.is_some_and(|before| before.state == one.state) {
+        let before = self.known.insert(one.id().clone(), one.state);
+        if before == Some(one.state) {
             return Ok(());
         }
-        let was_decided = before.is_some_and(|before| before.state.is_open() && !before.state.is_undecided());
+        let was_decided = before.is_some_and(|before| before.is_open() && !before.is_undecided());
         if one.state == RequestState::Consumed && was_decided {
             // Its session took up a decision that was printed already; the outcome follows.
             return Ok(());
@@ -149,21 +136,12 @@ impl ApprovalWatch<'_> {
         console::json_line(&value)
     }
 
-    fn told_outcome(&self, one: &StoredRequest, status: ReturnStatus) -> Result<()> {
+    fn print_outcome(&self, one: &StoredRequest, status: ReturnStatus) -> Result<()> {
         if !self.json {
             return console::out(&line(one, describe::outcome(CallProgress::Returned(status))));
         }
         let session = &one.session;
         console::json_line(&json!({"event": "ended", "id": one.id(), "session": session, "status": status}))
-    }
-
-    /// Returns the time until the next request expires.
-    fn next_expiry(&self) -> Option<Duration> {
-        let undecided = self.known.values().filter(|known| known.state.is_undecided());
-        let next = undecided.filter_map(|known| known.expires).min()?;
-        let left = next.duration_since(self.store.clock().now());
-        // A millisecond later it has certainly expired.
-        Some(Duration::try_from(left).unwrap_or_default() + Duration::from_millis(1))
     }
 }
 

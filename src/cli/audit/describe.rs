@@ -13,6 +13,9 @@ use crate::message::ReturnStatus;
 use crate::stdx::text::sanitize_line;
 use crate::store::{AuditKind, AuditRow};
 
+/// The details that the first line of a row already contains.
+const DESCRIBED: [&str; 3] = ["answer", "verdict", "status"];
+
 /// Returns the cells of one row: number, time, tool, what, who, request, session.
 pub(super) fn in_short(row: &AuditRow, zone: &TimeZone) -> [String; 7] {
     let session = row.session.as_ref().map(|id| short(&id.0));
@@ -44,7 +47,7 @@ pub(super) fn as_text(rows: &[AuditRow], zone: &TimeZone) -> String {
         let line = format!("{}  {}{tool}  {}{by}", row.no, time(row, zone), what(row));
         out.push_str(&format!("\n{}\n", sanitize_line(&line)));
         let Value::Object(details) = &row.details else { continue };
-        for (name, value) in details.iter().filter(|(name, _)| !is_described(name)) {
+        for (name, value) in details.iter().filter(|(name, _)| !DESCRIBED.contains(&name.as_str())) {
             out.push_str(&format!("    {:9} {}\n", sanitize_line(name), sanitize_line(&plain(value))));
         }
     }
@@ -55,11 +58,6 @@ pub(super) fn as_text(rows: &[AuditRow], zone: &TimeZone) -> String {
 pub(super) fn id(row: &AuditRow) -> Option<String> {
     let request = row.request.as_ref().map(|request| request.0.clone());
     request.or_else(|| row.call.as_ref().map(|call| call.0.clone()))
-}
-
-/// Whether the first line of a row already contains this detail.
-fn is_described(name: &str) -> bool {
-    ["answer", "verdict", "status"].contains(&name)
 }
 
 fn time(row: &AuditRow, zone: &TimeZone) -> String {
@@ -79,18 +77,8 @@ fn plain(value: &Value) -> String {
 
 /// Returns who or what decided, for a list.
 fn who(row: &AuditRow) -> Option<String> {
-    let is_of_user = matches!(
-        row.kind,
-        AuditKind::RuleSaved
-            | AuditKind::RuleRevoked
-            | AuditKind::FolderTrusted
-            | AuditKind::FolderUntrusted
-            | AuditKind::HookTrusted
-            | AuditKind::HookUntrusted
-            | AuditKind::Stance
-            | AuditKind::Pruned
-    );
-    row.decider.as_ref().map(Decider::who).or_else(|| is_of_user.then(|| "you".to_owned()))
+    // A row without a call is about something that the user changed.
+    row.decider.as_ref().map(Decider::who).or_else(|| row.call.is_none().then(|| "you".to_owned()))
 }
 
 /// Returns a short description of the event.

@@ -6,7 +6,7 @@
 use crate::app::builtin_tools;
 use crate::approval::rules::EXAMPLE;
 use crate::cli::table::{WIDTH, columns};
-use crate::command::Commands;
+use crate::command::{Command, Commands};
 use crate::config::{INERT, ProjectTrust, SETTINGS};
 use crate::provider::catalog::PRESETS;
 use crate::stdx::text::{one_line_summary, wrap};
@@ -16,7 +16,7 @@ use crate::tui::keys::Keymap;
 /// One topic of the reference.
 pub(in crate::cli) struct Topic {
     pub name: &'static str,
-    /// What it is about, for the list of topics.
+    /// Its subject, for the list of topics.
     about: &'static str,
     text: &'static str,
     /// Returns what follows the text.
@@ -61,8 +61,8 @@ impl Topic {
 
 /// Returns what the help of the program says below its options.
 pub(in crate::cli) fn after() -> String {
-    let rows: Vec<_> = TOPICS.iter().map(|topic| [topic.name, topic.about].map(str::to_owned)).collect();
-    format!("{}\nTopics of `co help TOPIC`:\n{}", include_str!("../examples.txt"), columns(&rows).trim_end())
+    let rows = TOPICS.iter().map(|topic| [topic.name, topic.about].map(str::to_owned));
+    format!("{}\nTopics of `co help TOPIC`:\n{}", include_str!("../examples.txt"), columns(rows).trim_end())
 }
 
 fn settings() -> String {
@@ -124,7 +124,7 @@ fn tools() -> String {
         let [name, category, risk, about] = tool_cells(spec);
         [name, format!("{category}, {risk}"), about]
     });
-    columns(&rows.collect::<Vec<_>>())
+    columns(rows)
 }
 
 /// The width of a description, in terminal cells.
@@ -149,21 +149,19 @@ fn keys() -> String {
             [row.binding.path(), row.binding.label(), keys.join("  ")]
         });
         let about = rows.first().map_or("", |row| row.binding.context.about());
-        format!("\n{about}:\n{}", columns(&cells.collect::<Vec<_>>()))
+        format!("\n{about}:\n{}", columns(cells))
     });
     contexts.collect()
 }
 
 fn commands() -> String {
-    let all = Commands::builtin();
-    let rows = all
-        .iter()
-        .map(|one| [format!("/{} {}", one.name, one.usage).trim_end().to_owned(), one.about.clone()]);
-    columns(&rows.collect::<Vec<_>>())
+    let row =
+        |one: &Command| [format!("/{} {}", one.name, one.usage).trim_end().to_owned(), one.about.clone()];
+    columns(Commands::builtin().iter().map(row))
 }
 
 /// A head, and below it texts that are indented and wrapped.
 fn entry(head: &str, texts: [&str; 2]) -> String {
     let head = wrap(head, WIDTH).join("\n    ");
-    format!("{head}\n{}", columns(&texts.map(|text| [String::new(), text.to_owned()])))
+    format!("{head}\n{}", columns(texts.map(|text| [String::new(), text.to_owned()])))
 }

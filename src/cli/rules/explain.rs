@@ -1,6 +1,6 @@
 //! `co rules explain`: plans one call in its folder and shows every stage of its decision.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ impl<'a> Explanation<'a> {
             ("call", call),
             ("plan", self.plan.summary.clone()),
             ("risk", risk.word().to_owned()),
-            ("folder", path_text(&self.place.folder)),
+            ("folder", self.place.folder.display().to_string()),
             ("sandbox", format!("{}, whatever the rules and modes", self.isolation.word())),
         ] {
             out.push_str(&format!("{name:9} {}\n", sanitize_line(&value)));
@@ -205,8 +205,4 @@ fn verdict(decision: &Decision) -> String {
 
 fn padded(word: &str) -> String {
     format!("{word}{}", " ".repeat(18_usize.saturating_sub(width(word))))
-}
-
-fn path_text(folder: &Path) -> String {
-    folder.display().to_string()
 }

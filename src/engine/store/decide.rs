@@ -91,6 +91,20 @@ impl Store {
         self.transact(Durability::Synced, move |write| decide(write, &verdict)).await
     }
 
+    /// [`Store::decide`] for each of these requests, in order, in one synced transaction.
+    pub async fn decide_all(
+        &self,
+        requests: &[RequestId],
+        approval: &Approval,
+        by: &Decider,
+    ) -> Result<Vec<DecideOutcome>, StoreError> {
+        let verdict = |request| encode::verdict(request, approval, by, &self.inner.redactor);
+        let verdicts = requests.iter().map(verdict).collect::<Result<Vec<_>, _>>()?;
+        let decided =
+            move |write: &Write<'_>| verdicts.iter().map(|verdict| decide(write, verdict)).collect();
+        self.transact(Durability::Synced, decided).await
+    }
+
     /// Takes every decision of a session that its records do not contain yet, appends a [`Record::Decided`]
     /// for each (in the order of decision) after the `after` records the session has, in one synced
     /// transaction, and returns them. A request that expired, or was changed after it was asked, becomes a

@@ -16,8 +16,10 @@ pub fn dropped(text: &str) -> Vec<Vec<String>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     // One path per line, with unescaped spaces.
     let plain: Option<Vec<String>> = lines.map(one).collect();
-    let words: Option<Vec<String>> =
-        words(text).and_then(|words| words.iter().map(|word| one(word)).collect());
+    // A shell would leave out what follows `#`.
+    let has_comment = text.split_whitespace().any(|word| word.starts_with('#'));
+    let words = shlex::split(text).filter(|_| !has_comment);
+    let words: Option<Vec<String>> = words.and_then(|words| words.iter().map(|word| one(word)).collect());
     let mut found: Vec<Vec<String>> = Vec::new();
     for paths in [plain, words].into_iter().flatten() {
         if paths.len() <= MOST && !found.contains(&paths) {
@@ -50,29 +52,6 @@ fn decoded(url: &str) -> Option<String> {
         bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
     }
     String::from_utf8(bytes).ok()
-}
-
-/// Splits text like a shell: both kinds of quotes and backslashes keep spaces. `None` for an open quote.
-fn words(text: &str) -> Option<Vec<String>> {
-    let mut words: Vec<String> = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (c, quote) {
-            (c, Some(open)) if c == open => quote = None,
-            ('\\', None | Some('"')) => word.get_or_insert_default().push(chars.next()?),
-            (c, Some(_)) => word.get_or_insert_default().push(c),
-            ('\'' | '"', None) => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (c, None) if c.is_whitespace() => words.extend(word.take()),
-            (c, None) => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    quote.is_none().then_some(words)
 }
 
 #[cfg(test)]

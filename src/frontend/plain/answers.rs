@@ -6,6 +6,7 @@
 use super::approvals::{MOST_HASTY, OpenQuestion, Origin, PAGE, QuestionStage, State};
 use super::describe;
 use super::edit;
+use super::inbox::NONE_WAITING;
 use super::page::LinePosition;
 use super::state::{Plain, Source, WaitTarget};
 use crate::agent::port::Op;
@@ -132,50 +133,35 @@ impl Plain {
 
     /// Rejects lines that look like answers but are older than the question: they are not prompts either.
     fn no_answers(&mut self, lines: &[String]) {
-        match lines {
-            [] => {}
-            [line] => {
-                let line = line.trim();
-                self.page.line(&format!("\"{line}\" was typed before the request and does not answer it."));
-            }
-            [line, more @ ..] => {
-                let (line, more) = (line.trim(), more.len());
-                let text =
-                    format!("\"{line}\" and {more} more were typed before the request and do not answer it.");
-                self.page.line(&text);
-            }
-        }
+        let [line, more @ ..] = lines else { return };
+        let line = line.trim();
+        let (lines, verb) = match more.len() {
+            0 => (format!("\"{line}\" was"), "does"),
+            more => (format!("\"{line}\" and {more} more were"), "do"),
+        };
+        self.page.line(&format!("{lines} typed before the request and {verb} not answer it."));
     }
 
     /// Executes a command of this front end; returns whether it was one.
     fn own_command(&mut self, text: &str) -> bool {
         let (command, args) = text.trim_end().split_once(' ').unwrap_or((text.trim_end(), ""));
-        if command == "/open" {
-            self.open_session(args);
-            return true;
-        }
-        if command == "/decide" && !args.trim().is_empty() {
-            self.decide_listed(args);
-            return true;
-        }
-        if command == "/inbox" {
-            self.want_inbox(args);
-            return true;
-        }
-        match text.trim_end() {
-            "/decide" => {
-                if self.approvals.bring_back() == 0 && !self.approvals.asks() {
-                    self.page.line("No requests waiting.");
+        match (command, args.trim()) {
+            ("/open", number) => self.open_session(number),
+            ("/inbox", words) => self.want_inbox(words),
+            ("/decide", "") => {
+                if self.approvals.bring_back(None) == 0 && !self.approvals.asks() {
+                    self.page.line(NONE_WAITING);
                 }
             }
-            "/stop" => {
+            ("/decide", number) => self.decide_listed(number),
+            ("/stop", "") => {
                 if !self.stop() {
                     self.page.line("Nothing is running.");
                 }
             }
             // Between turns it is the command of all front ends, which sends the last prompt again.
-            "/retry" if self.turn_runs => self.send(ClientRequest::Op(Op::RetryNow)),
-            "/help" => {
+            ("/retry", "") if self.turn_runs => self.send(ClientRequest::Op(Op::RetryNow)),
+            ("/help", "") => {
                 self.page.line("commands of plain mode:");
                 self.page.block(OWN_COMMANDS, "  ");
                 return false;
@@ -231,19 +217,18 @@ impl Plain {
     /// Repeats the open question's own line after other output.
     pub(super) fn ask_again(&mut self) {
         let Some(open) = &self.approvals.open else { return };
-        let number = open.number;
-        match open.stage {
+        let text = match open.stage {
             QuestionStage::Choice => {
-                let of = self.approvals.round();
-                self.page.prompt(&format!("  Approval {number} of {of}: {CHOICES}"));
+                &format!("Approval {} of {}: {CHOICES}", open.number, self.approvals.round())
             }
-            QuestionStage::Confirm => self.page.prompt(&format!("  {CONFIRM}")),
-            QuestionStage::Reason => self.page.prompt(&format!("  {REASON}")),
-            QuestionStage::Answer => self.page.prompt(&format!("  {ANSWER}")),
-            QuestionStage::Edit => self.page.prompt(&format!("  {}", edit::ARGUMENTS)),
-            QuestionStage::Changed => self.page.prompt(&format!("  {}", edit::APPROVES)),
-            QuestionStage::Away => {}
-        }
+            QuestionStage::Confirm => CONFIRM,
+            QuestionStage::Reason => REASON,
+            QuestionStage::Answer => ANSWER,
+            QuestionStage::Edit => edit::ARGUMENTS,
+            QuestionStage::Changed => edit::APPROVES,
+            QuestionStage::Away => return,
+        };
+        self.page.prompt(&format!("  {text}"));
     }
 
     /// Handles a line while a question is open.
@@ -257,7 +242,8 @@ impl Plain {
             }
             return;
         }
-        if !open.takes_answers(now) {
+        // A reason leads only to a denial.
+        if open.stage != QuestionStage::Reason && !open.dialogue.is_armed(now) {
             return self.hasty();
         }
         let word = text.trim().to_lowercase();
@@ -383,7 +369,7 @@ impl Plain {
         if self.approvals.get(&id).is_some_and(|entry| entry.origin != Origin::Own) {
             self.approvals.remove(&id);
             self.awaiting = WaitTarget::Answer;
-            return self.send(ClientRequest::DecideAll { requests: vec![id], approval });
+            return self.send(ClientRequest::Op(Op::DecideAll { requests: vec![id], approval }));
         }
         match approval {
             Approval::Later => {

@@ -100,20 +100,6 @@ impl OpenQuestion {
         if self.printed >= self.body { SeenPart::All } else { SeenPart::UpTo(self.printed) }
     }
 
-    /// Whether a line may be an answer now.
-    pub(super) fn takes_answers(&self, now_ms: u64) -> bool {
-        match self.stage {
-            // A reason leads only to a denial.
-            QuestionStage::Reason => true,
-            QuestionStage::Choice
-            | QuestionStage::Answer
-            | QuestionStage::Confirm
-            | QuestionStage::Edit
-            | QuestionStage::Away
-            | QuestionStage::Changed => self.dialogue.is_armed(now_ms),
-        }
-    }
-
     /// Returns the rows of the next page and records them as printed; after the last page the first again.
     pub(super) fn page(&mut self) -> Vec<String> {
         let from = if self.printed >= self.rows.len() { 0 } else { self.printed };
@@ -134,11 +120,7 @@ impl Approvals {
     }
 
     /// Adds a request to be asked, or renews it.
-    pub(super) fn add(&mut self, request: Request) {
-        self.add_from(request, Origin::Own);
-    }
-
-    pub(super) fn add_from(&mut self, request: Request, origin: Origin) {
+    pub(super) fn add(&mut self, request: Request, origin: Origin) {
         self.list.retain(|entry| entry.request.id != request.id);
         self.round += 1;
         let (reply, index) = request.place_in_reply();
@@ -160,16 +142,6 @@ impl Approvals {
         numbers.sort_unstable();
         let unasked = self.list.iter_mut().filter(is_new);
         unasked.zip(numbers).for_each(|(entry, number)| entry.number = number);
-    }
-
-    /// Asks a postponed request again.
-    pub(super) fn bring_back_one(&mut self, id: &RequestId) {
-        if let Some(entry) = self.list.iter_mut().find(|entry| entry.request.id == *id)
-            && entry.state == State::Postponed
-        {
-            self.round += 1;
-            (entry.state, entry.number) = (State::New, self.round);
-        }
     }
 
     /// Replaces the requests of this session; returns the numbers of those that are gone. New ones are asked on demand.
@@ -196,17 +168,10 @@ impl Approvals {
         numbers
     }
 
-    /// Removes a settled request and returns its entry.
-    pub(super) fn remove(&mut self, id: &RequestId) -> Option<AskedRequest> {
+    /// Removes a settled request and closes its question.
+    pub(super) fn remove(&mut self, id: &RequestId) {
         self.withdraw(id);
-        let at = self.list.iter().position(|entry| entry.request.id == *id)?;
-        Some(self.list.remove(at))
-    }
-
-    /// Postpones a request and closes its question.
-    pub(super) fn postpone(&mut self, id: &RequestId) {
-        self.withdraw(id);
-        self.mark(id, State::Postponed);
+        self.list.retain(|entry| entry.request.id != *id);
     }
 
     pub(super) fn postpone_all(&mut self) {
@@ -217,7 +182,9 @@ impl Approvals {
         }
     }
 
+    /// Sets the state of a request, whose question is closed.
     pub(super) fn mark(&mut self, id: &RequestId, state: State) {
+        self.withdraw(id);
         if let Some(entry) = self.list.iter_mut().find(|entry| entry.request.id == *id) {
             entry.state = state;
         }
@@ -229,15 +196,17 @@ impl Approvals {
         }
     }
 
-    /// Starts a round with all postponed requests; returns their number.
-    pub(super) fn bring_back(&mut self) -> usize {
-        let mut count = 0;
-        for entry in self.list.iter_mut().filter(|entry| entry.state == State::Postponed) {
-            count += 1;
+    /// Asks postponed requests again: this one, or all; returns their number.
+    pub(super) fn bring_back(&mut self, only: Option<&RequestId>) -> usize {
+        let before = self.round;
+        let is_wanted = |entry: &&mut AskedRequest| {
+            entry.state == State::Postponed && only.is_none_or(|id| entry.request.id == *id)
+        };
+        for entry in self.list.iter_mut().filter(is_wanted) {
             self.round += 1;
             (entry.state, entry.number) = (State::New, self.round);
         }
-        count
+        self.round - before
     }
 
     /// Postpones requests whose sent decision did not count; returns their numbers.

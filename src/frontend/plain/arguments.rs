@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_is_told_at_the_end_however_the_arguments_are_cut() {
+    fn one_line_is_printed_at_the_end_however_the_arguments_are_cut() {
         for (tool, args, expected) in [
             (
                 "write_file",
@@ -68,11 +68,11 @@ mod tests {
             for step in [1, 3, args.len()] {
                 let mut arguments = StreamedArguments::default();
                 let chars: Vec<char> = args.chars().collect();
-                let told: Vec<String> = chars
+                let lines: Vec<String> = chars
                     .chunks(step)
                     .filter_map(|piece| arguments.take(0, tool, &piece.iter().collect::<String>()))
                     .collect();
-                assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{args} by {step}");
+                assert_eq!(lines, expected.into_iter().collect::<Vec<_>>(), "{args} by {step}");
             }
         }
     }

@@ -21,21 +21,15 @@ impl Plain {
         self.asked = true;
     }
 
-    fn prompt_cap(&mut self) {
-        let Some(open) = &self.cap else { return };
+    /// Prints its last line, again after other output.
+    pub(super) fn prompt_cap(&mut self) {
+        let Some(open) = self.cap.as_ref().filter(|_| self.page.at() != LinePosition::Prompt) else { return };
         let raise = open.question.raise_words();
         self.page.prompt(&format!("  1 stop  2 continue for this request  3 {raise}. Choice: "));
     }
 
-    /// Repeats its last line after other output.
-    pub(super) fn ask_cap_again(&mut self) {
-        if self.page.at() != LinePosition::Prompt {
-            self.prompt_cap();
-        }
-    }
-
     /// Stops at the cap because no more lines will come.
-    pub(super) fn nobody_answers_cap(&mut self) {
+    pub(super) fn stop_at_cap(&mut self) {
         self.page.line("End of input: stopped at the cap.");
         self.answer_cap(CapAnswer::Stop);
     }

@@ -182,17 +182,13 @@ pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (Str
     let done = returned.done.as_deref();
     let outcome = done.map_or(String::new(), |done| one_line_summary(&done.outcome(), WIDTH));
     let is_planned = done.is_some_and(|done| done.is_planned);
-    let status = sentences::status(returned.status);
     let how = match returned.status {
         ReturnStatus::Denied if is_planned => "planned, not done".to_owned(),
         ReturnStatus::Denied if !outcome.is_empty() => outcome,
-        ReturnStatus::Ok | ReturnStatus::Failed if !outcome.is_empty() => format!("{status}, {outcome}"),
-        ReturnStatus::Ok
-        | ReturnStatus::Failed
-        | ReturnStatus::Denied
-        | ReturnStatus::Undecided
-        | ReturnStatus::Interrupted
-        | ReturnStatus::Unknown => status.to_owned(),
+        status @ (ReturnStatus::Ok | ReturnStatus::Failed) if !outcome.is_empty() => {
+            format!("{}, {outcome}", sentences::status(status))
+        }
+        status => sentences::status(status).to_owned(),
     };
     let tail = match returned.status {
         ReturnStatus::Failed | ReturnStatus::Unknown => {
@@ -297,7 +293,7 @@ pub(super) fn servers(servers: &ServerList) -> String {
 
 fn server(one: &ServerLine) -> String {
     let offered = one.tools.iter().filter(|tool| one.is_on && tool.is_on);
-    let tools: Vec<String> = offered.map(|tool| code(&sanitize_line(&tool.own_name))).collect();
+    let tools: Vec<String> = offered.map(|tool| code(&sanitize_line(tool.name.as_str()))).collect();
     let tools = (!tools.is_empty()).then(|| tools.join(", "));
     let mut text = format!("- {}: {}", code(&one.name), sanitize_line(&one.state));
     for fact in tools.iter().chain(&one.facts) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::approvals::State;
+use super::approvals::{Origin, State};
 use super::describe;
 use super::state::{GATHER_MS, Plain};
 use crate::agent::context::Summary;
@@ -48,8 +48,8 @@ impl Plain {
                 self.end_thinking();
                 let known = self.calls.entry(request.call.clone()).or_default();
                 known.summary.clone_from(&request.plan.summary);
-                known.was_asked = true;
-                self.approvals.add(request);
+                known.starts = true;
+                self.approvals.add(request, Origin::Own);
                 self.ask_at = self.now_ms + GATHER_MS;
             }
             Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
@@ -60,7 +60,6 @@ impl Plain {
             Event::FellBack { from, to, class: _, why } => {
                 self.page.line(&format!("{}.", sentences::fell_back(&from, &to, &why)));
             }
-            Event::Refused { why } => self.page.line(&why),
             Event::PartialReset => {
                 self.page.flow_end();
                 self.arguments.clear();
@@ -84,7 +83,7 @@ impl Plain {
                     self.tell(&text);
                 }
             }
-            Event::Status { text } => self.page.line(&text),
+            Event::Status { text } | Event::Refused { why: text } => self.page.line(&text),
             Event::DecidedAll { lost } => {
                 self.answered();
                 if !lost.is_empty() {
@@ -148,8 +147,7 @@ impl Plain {
 
     fn running(&mut self, call: &ToolCall) {
         let known = self.calls.entry(call.id.clone()).or_default();
-        if known.was_asked && !known.started {
-            known.started = true;
+        if std::mem::take(&mut known.starts) {
             let text = format!("{}, started.", describe::tool_of(call.name.as_str(), &known.summary));
             self.page.line(&text);
         }
@@ -172,7 +170,7 @@ impl Plain {
         let stays = settled.is_postponed();
         let was_postponed = stays && entry.state == State::Postponed;
         if stays {
-            self.approvals.postpone(id);
+            self.approvals.mark(id, State::Postponed);
         } else {
             self.approvals.remove(id);
         }
@@ -191,7 +189,8 @@ impl Plain {
         self.cap = None;
         if *end == TurnEnd::Deferred {
             // The line below says it.
-            self.told_waiting = self.approvals.count(State::Postponed) + self.approvals.count(State::Sent);
+            self.reported_waiting =
+                self.approvals.count(State::Postponed) + self.approvals.count(State::Sent);
         }
         let closes_pipe = self.input_ended && *end == TurnEnd::Deferred;
         if closes_pipe {

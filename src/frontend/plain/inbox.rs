@@ -1,10 +1,15 @@
 //! The inbox as numbered lines, and requests of other sessions as questions. Numbers refer to the last printed list.
 
+use jiff::{SignedDuration, Zoned};
+
 use super::approvals::Origin;
 use super::describe;
-use super::state::{Plain, WaitTarget};
+use super::state::Plain;
 use crate::approval::AutoApprove;
+use crate::command::numbered;
+use crate::config::Mode;
 use crate::frontend::protocol::{ClientQuery, InboxLine};
+use crate::stdx::moment::{age, deadline};
 use crate::stdx::text::one_line_summary;
 use crate::store::{RequestState, StoredRequest};
 
@@ -15,13 +20,13 @@ const LISTED: usize = 20;
 const TITLE: usize = 60;
 const SUMMARY: usize = 120;
 
+pub(super) const NONE_WAITING: &str = "No requests waiting.";
 const WHICH: &str = "Type /decide and a number that /inbox printed, for example /decide 1.";
 
 impl Plain {
     /// Requests the list, filtered by these words.
     pub(super) fn want_inbox(&mut self, words: &str) {
         self.inbox_words = words.trim().to_lowercase();
-        self.awaiting = WaitTarget::Answer;
         self.query(ClientQuery::Inbox);
     }
 
@@ -32,21 +37,23 @@ impl Plain {
         lines.retain(|line| {
             let risk = line.risk.word();
             let text =
-                format!("{risk} {} {} {}", line.tool.as_str(), line.summary, line.title).to_lowercase();
+                format!("{risk} {} {} {}", line.tool.as_str(), line.summary, line.title()).to_lowercase();
             wanted.split_whitespace().all(|word| text.contains(word))
         });
         self.listed_requests.clear();
         if lines.is_empty() {
-            let words = if wanted.is_empty() { "No requests waiting." } else { "No matching requests." };
+            let words = if wanted.is_empty() { NONE_WAITING } else { "No matching requests." };
             return self.page.line(words);
         }
+        let passed = SignedDuration::from_millis(i64::try_from(self.now_ms).unwrap_or(i64::MAX));
+        let now = self.began.saturating_add(passed);
         let mut session = None;
         for (at, line) in lines.iter().take(LISTED).enumerate() {
             if session != Some(&line.session) {
                 session = Some(&line.session);
                 self.page.line(&format!("{}:", heading(line)));
             }
-            self.page.block(&format!("{}: {}", at + 1, entry(line)), "  ");
+            self.page.block(&format!("{}: {}", at + 1, entry(line, &now)), "  ");
         }
         if lines.len() > LISTED {
             let more = lines.len() - LISTED;
@@ -59,11 +66,8 @@ impl Plain {
 
     /// Requests the details of the request with this number.
     pub(super) fn decide_listed(&mut self, number: &str) {
-        let at = number.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let Some(line) = at.and_then(|at| self.listed_requests.get(at)) else { return self.page.line(WHICH) };
-        let request = line.id.clone();
-        self.awaiting = WaitTarget::Answer;
-        self.query(ClientQuery::Request { request });
+        let Some(line) = numbered(&self.listed_requests, number) else { return self.page.line(WHICH) };
+        self.query(ClientQuery::Request { request: line.id.clone() });
     }
 
     /// Asks about the received request, like one of this session.
@@ -77,11 +81,12 @@ impl Plain {
             return self.page.line("It was decided in the meantime.");
         }
         if self.approvals.get(&stored.request.id).is_some() {
-            return self.approvals.bring_back_one(&stored.request.id);
+            self.approvals.bring_back(Some(&stored.request.id));
+            return;
         }
         let title = one_line_summary(stored.title.as_deref().unwrap_or("untitled"), TITLE);
         let origin = Origin::Elsewhere { title, folder: stored.workspace };
-        self.approvals.add_from(stored.request, origin);
+        self.approvals.add(stored.request, origin);
     }
 
     /// Records the number of requests in other sessions.
@@ -91,8 +96,8 @@ impl Plain {
     }
 
     /// Reports requests in other sessions if their number increased.
-    pub(super) fn tell_elsewhere(&mut self) {
-        let before = std::mem::replace(&mut self.told_elsewhere, self.elsewhere);
+    pub(super) fn report_elsewhere(&mut self) {
+        let before = std::mem::replace(&mut self.reported_elsewhere, self.elsewhere);
         if self.elsewhere > before {
             let waiting = describe::approvals(self.elsewhere);
             self.page.line(&format!("{waiting} in other sessions. Type /inbox to list them."));
@@ -102,25 +107,20 @@ impl Plain {
     /// Returns the prompt, with any mode that is not the default.
     pub(super) fn prompt_words(&self) -> String {
         let Some(header) = &self.header else { return "You: ".to_owned() };
-        let mut words = Vec::new();
-        if header.mode != crate::config::Mode::Ask {
-            words.push(header.mode.word());
-        }
-        match header.auto_approve {
-            on @ (AutoApprove::Yolo | AutoApprove::YoloUnsandboxed) => words.push(on.word()),
-            AutoApprove::Asking => {}
-        }
+        let mode = (header.mode != Mode::Ask).then(|| header.mode.word());
+        let auto = (header.auto_approve != AutoApprove::Asking).then(|| header.auto_approve.word());
+        let words: Vec<&str> = mode.into_iter().chain(auto).collect();
         if words.is_empty() { "You: ".to_owned() } else { format!("You ({}): ", words.join(", ")) }
     }
 }
 
 fn heading(line: &InboxLine) -> String {
     let folder = one_line_summary(&line.workspace.display().to_string(), TITLE);
-    format!("{}, in {folder}, {}", one_line_summary(&line.title, TITLE), line.holder.label())
+    format!("{}, in {folder}, {}", one_line_summary(line.title(), TITLE), line.holder.word())
 }
 
 /// Describes a request in one line.
-fn entry(line: &InboxLine) -> String {
+fn entry(line: &InboxLine, now: &Zoned) -> String {
     let mut text = format!(
         "{} risk, {}, {}",
         line.risk.word(),
@@ -130,10 +130,13 @@ fn entry(line: &InboxLine) -> String {
     if line.tainted {
         text.push_str(", with untrusted text");
     }
-    text.push_str(&format!(", waiting for {}", if line.age == "now" { "a moment" } else { &line.age }));
-    match line.expires.as_deref() {
-        Some("expired") => text.push_str(", expired"),
-        Some(until) => text.push_str(&format!(", expires {until}")),
+    let age = age(line.created, now.timestamp());
+    text.push_str(&format!(", waiting for {}", if age == "now" { "a moment" } else { &age }));
+    match line.expires {
+        Some(at) if at <= now.timestamp() => text.push_str(", expired"),
+        Some(at) => {
+            text.push_str(&format!(", expires {}", deadline(at, now.timestamp(), now.time_zone())));
+        }
         None => {}
     }
     text

@@ -11,7 +11,7 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::state::Source;
+use super::state::{Input, Source};
 
 /// Bytes of the longest line.
 const LONGEST: usize = 8 * 1024 * 1024;
@@ -40,19 +40,6 @@ enum InputState {
     Lost,
 }
 
-/// The next result of reading standard input.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum StdinEvent {
-    Line(String),
-    /// A line that began before the last question.
-    Torn(String),
-    End,
-    /// A line is too long to be kept.
-    Flood,
-    /// The terminal is gone.
-    Lost,
-}
-
 /// Input that was already available.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct BufferedInput {
@@ -69,31 +56,30 @@ impl Stdin {
         Ok(Self { watched, fd, source, buffer: Vec::new(), state: InputState::Open, torn: false })
     }
 
-    /// Returns the next line, or the end. Cancel-safe: a partly read line is kept.
-    pub(super) async fn next(&mut self) -> StdinEvent {
+    /// Returns the next line, or why there is none. Cancel-safe: a partly read line is kept.
+    pub(super) async fn next(&mut self) -> Input {
         loop {
             if let Some(line) = self.line() {
-                return if std::mem::take(&mut self.torn) {
-                    StdinEvent::Torn(line)
-                } else {
-                    StdinEvent::Line(line)
+                return match std::mem::take(&mut self.torn) {
+                    true => Input::Asked { before: vec![line], begun: String::new() },
+                    false => Input::Line(line),
                 };
             }
             if self.buffer.len() > LONGEST {
-                return StdinEvent::Flood;
+                return Input::Flood;
             }
             match self.state {
                 InputState::Open => {}
-                InputState::Ended if self.buffer.is_empty() => return StdinEvent::End,
+                InputState::Ended if self.buffer.is_empty() => return Input::End,
                 // The last line of a file may lack its line break.
                 InputState::Ended => self.buffer.push(b'\n'),
-                InputState::Lost => return StdinEvent::Lost,
+                InputState::Lost => return Input::Hangup,
             }
             if self.state != InputState::Open {
                 continue;
             }
             if let Some(watched) = &self.watched {
-                let Ok(mut ready) = watched.readable().await else { return StdinEvent::Lost };
+                let Ok(mut ready) = watched.readable().await else { return Input::Hangup };
                 if !has_more(&self.fd) {
                     ready.clear_ready();
                     continue;

@@ -111,7 +111,7 @@ impl Plain {
         self.calls.clear();
         self.thinking_since = None;
         self.echoed = None;
-        (self.messages, self.told_waiting) = (0, 0);
+        (self.messages, self.reported_waiting) = (0, 0);
     }
 
     /// Records that the owner answered a line of a pipe that was no prompt.
@@ -152,17 +152,15 @@ impl Plain {
     fn transcript(&mut self, messages: &[Arc<Message>]) {
         self.answered();
         let before = std::mem::replace(&mut self.messages, messages.len());
-        match (before, messages.len()) {
-            (_, 0) => self.page.line("A new conversation starts here."),
-            (before, now) if before < now => {
-                if before == 0 {
-                    self.page.line(&format!("The conversation has {now} messages so far. The last ones:"));
-                }
-                let from = if before == 0 { last_exchange(messages) } else { before };
-                messages[from..].iter().for_each(|message| self.message(message));
+        let from = match (before, messages.len()) {
+            (_, 0) => return self.page.line("A new conversation starts here."),
+            (0, now) => {
+                self.page.line(&format!("The conversation has {now} messages so far. The last ones:"));
+                last_exchange(messages)
             }
-            (_, _) => {}
-        }
+            (before, _) => before,
+        };
+        messages.iter().skip(from).for_each(|message| self.message(message));
     }
 
     fn message(&mut self, message: &Message) {

@@ -12,12 +12,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::input::{BufferedInput, Stdin, StdinEvent};
+use super::input::{BufferedInput, Stdin};
 use super::state::{Input, Plain, PlainOutput, Setup};
 use crate::frontend::channel::FrontendUpdates;
 use crate::frontend::external_editor::{self, ExternalEditor};
 use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{ClientRequest, Update};
+use crate::stdx::clock::{Clock as _, SystemClock, system_zone};
 
 /// Updates handled at once before something is printed.
 const BATCH: usize = 256;
@@ -52,8 +53,10 @@ pub enum PlainError {
 /// the number of the signal that ended it, if one did.
 pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
     let PlainOptions { updates, asks, setup, first, editor, preface } = options;
+    let mut plain = Plain::new(setup).asking(first);
+    plain.began = SystemClock.now().to_zoned(system_zone());
     let front = PlainFrontend {
-        plain: Plain::new(setup).asking(first),
+        plain,
         stdin: Stdin::open(setup.source)?,
         signals: Signals::listen()?,
         out: tokio::io::stdout(),
@@ -164,21 +167,18 @@ impl PlainFrontend {
     }
 
     /// Returns the input of what was read. On a terminal, lines that follow at once belong to it.
-    async fn gathered(&mut self, read: StdinEvent) -> Input {
-        let StdinEvent::Line(first) = read else { return input_of(read) };
+    async fn gathered(&mut self, read: Input) -> Input {
+        let Input::Line(first) = read else { return read };
         let mut lines = vec![first];
-        while self.plain.takes_pastes() {
-            match tokio::time::timeout(PASTE_GAP, self.stdin.next()).await {
-                Ok(StdinEvent::Line(line)) => lines.push(line),
-                // Nothing is lost: the end of input is reported again.
-                Ok(StdinEvent::Torn(_) | StdinEvent::End | StdinEvent::Flood | StdinEvent::Lost) | Err(_) => {
-                    break;
-                }
-            }
+        // Nothing else is lost: the end of input is reported again.
+        while self.plain.takes_pastes()
+            && let Ok(Input::Line(line)) = tokio::time::timeout(PASTE_GAP, self.stdin.next()).await
+        {
+            lines.push(line);
         }
-        match lines.as_mut_slice() {
-            [line] => Input::Line(std::mem::take(line)),
-            _ => Input::Pasted(lines),
+        match <[String; 1]>::try_from(lines) {
+            Ok([line]) => Input::Line(line),
+            Err(lines) => Input::Pasted(lines),
         }
     }
 
@@ -268,15 +268,5 @@ impl PlainFrontend {
             }
         };
         self.output_closed |= !whole;
-    }
-}
-
-fn input_of(read: StdinEvent) -> Input {
-    match read {
-        StdinEvent::Line(line) => Input::Line(line),
-        StdinEvent::Torn(line) => Input::Asked { before: vec![line], begun: String::new() },
-        StdinEvent::End => Input::End,
-        StdinEvent::Flood => Input::Flood,
-        StdinEvent::Lost => Input::Hangup,
     }
 }

@@ -5,7 +5,7 @@
 use super::approvals::Approvals;
 use super::describe;
 use super::state::{Plain, WaitTarget};
-use crate::command::{STOP_FIRST, TURN_RUNS};
+use crate::command::{STOP_FIRST, TURN_RUNS, numbered};
 use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::text::{count, one_line_summary};
 
@@ -46,8 +46,7 @@ impl Plain {
 
     /// Switches to the session of this number, unless a turn runs or a question is open.
     pub(super) fn open_session(&mut self, number: &str) {
-        let at = number.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let Some(one) = at.and_then(|at| self.listed.get(at)) else { return self.page.line(WHICH) };
+        let Some(one) = numbered(&self.listed, number) else { return self.page.line(WHICH) };
         if self.turn_runs {
             return self.page.line(&format!("{TURN_RUNS} {STOP_FIRST}, then /open."));
         }

@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use jiff::Zoned;
+
 use super::approvals::{Approvals, State};
 use super::arguments::StreamedArguments;
 use super::describe;
@@ -36,9 +38,8 @@ const LONGEST_TYPED: usize = 4_095;
 #[derive(Debug, Default)]
 pub(super) struct KnownCall {
     pub(super) summary: String,
-    /// The user was asked about it: its start confirms their answer.
-    pub(super) was_asked: bool,
-    pub(super) started: bool,
+    /// The user was asked about it: its start, which confirms their answer, is still to be printed.
+    pub(super) starts: bool,
 }
 
 /// The open question at a cap.
@@ -110,7 +111,7 @@ pub struct PlainOutput {
     pub over: bool,
 }
 
-/// What the user's last line waits for.
+/// The event that the user's last line waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum WaitTarget {
     #[default]
@@ -127,6 +128,8 @@ pub(super) enum WaitTarget {
 pub struct Plain {
     pub(super) setup: Setup,
     pub(super) now_ms: u64,
+    /// The wall-clock time at 0 ms, in the time zone in which times are printed.
+    pub(super) began: Zoned,
     pub(super) page: Page,
     asks: Vec<ClientRequest>,
     pub(super) asked: bool,
@@ -161,7 +164,7 @@ pub struct Plain {
     armed_until: u64,
     pub(super) life: Lifecycle,
     pub(super) messages: usize,
-    pub(super) told_waiting: usize,
+    pub(super) reported_waiting: usize,
     pub(super) queries: OpenQueries,
     /// Other sessions, as last printed.
     pub(super) listed: Vec<SessionLine>,
@@ -170,7 +173,7 @@ pub struct Plain {
     pub(super) inbox_words: String,
     /// The number of requests in other sessions, and the number last reported.
     pub(super) elsewhere: usize,
-    pub(super) told_elsewhere: usize,
+    pub(super) reported_elsewhere: usize,
 }
 
 impl Plain {
@@ -186,23 +189,17 @@ impl Plain {
     /// Handles one input.
     pub fn take(&mut self, now_ms: u64, input: Input) {
         self.now_ms = self.now_ms.max(now_ms);
+        if self.is_closing() && !matches!(input, Input::Update(_) | Input::Edited(_) | Input::Hangup) {
+            if input == Input::Interrupt {
+                self.life = Lifecycle::Over;
+            }
+            return;
+        }
         match input {
             Input::Update(update) => match *update {
                 Update::Event(event) => self.event_or_hold(event),
                 Update::Message(notice) => self.notice(notice),
             },
-            Input::Line(_)
-            | Input::Pasted(_)
-            | Input::Asked { .. }
-            | Input::End
-            | Input::Flood
-            | Input::Interrupt
-                if self.life != Lifecycle::Open =>
-            {
-                if input == Input::Interrupt {
-                    self.life = Lifecycle::Over;
-                }
-            }
             Input::Line(text) => self.handle(&text),
             Input::Pasted(lines) => self.pasted(&lines),
             Input::Edited(text) => self.take_edited(text),
@@ -270,7 +267,9 @@ impl Plain {
         self.asks.push(ask);
     }
 
+    /// Sends a query, whose answer is that to the user's line.
     pub(super) fn query(&mut self, query: ClientQuery) {
+        self.awaiting = WaitTarget::Answer;
         let asked = self.queries.ask(query);
         self.send(asked);
     }
@@ -292,7 +291,7 @@ impl Plain {
             self.release();
         }
         if self.input_ended && self.approvals.asks() {
-            self.nobody_answers();
+            self.postpone_unanswered();
         }
         if self.approvals.open.is_some() {
             let answering = matches!(self.awaiting, WaitTarget::Answer | WaitTarget::Shell);
@@ -308,7 +307,7 @@ impl Plain {
             return;
         }
         if self.cap.is_some() {
-            return if self.input_ended { self.nobody_answers_cap() } else { self.ask_cap_again() };
+            return if self.input_ended { self.stop_at_cap() } else { self.prompt_cap() };
         }
         if self.is_free()
             && let Some(first) = self.first.take()
@@ -341,12 +340,12 @@ impl Plain {
     /// Reports pending requests, once, and prints the prompt when nothing runs.
     fn tell_idle(&mut self) {
         let waiting = self.approvals.count(State::Postponed);
-        if waiting != self.told_waiting && waiting > 0 {
+        if waiting != self.reported_waiting && waiting > 0 {
             let waiting = describe::approvals(waiting);
             self.page.line(&format!("{waiting}. Type /decide to decide here."));
         }
-        self.told_waiting = waiting;
-        self.tell_elsewhere();
+        self.reported_waiting = waiting;
+        self.report_elsewhere();
         if self.setup.echoes && self.begun.is_empty() && self.page.at() != LinePosition::Prompt {
             let words = self.prompt_words();
             self.page.prompt(&words);
@@ -370,8 +369,7 @@ impl Plain {
 
     /// Sends a line to the owner.
     pub(super) fn say(&mut self, text: String) {
-        let entry = dispatch(&text);
-        let awaiting = match &entry {
+        let awaiting = match dispatch(&text) {
             Entry::Nothing => return,
             Entry::Quit => return self.close(GOODBYE_MS),
             Entry::Prompt { .. } => WaitTarget::Idle,
@@ -382,14 +380,10 @@ impl Plain {
         if self.awaiting != WaitTarget::Idle || self.turn_runs {
             self.awaiting = awaiting;
         }
-        match &entry {
-            Entry::Prompt { .. } if self.turn_runs && !self.is_closing() => {
-                if self.echoed.is_none() {
-                    self.page.line("Queued.");
-                }
-            }
-            Entry::Prompt { .. } | Entry::Quit | Entry::Nothing => {}
-            Entry::Shell { .. } | Entry::Command { .. } => self.echoed = None,
+        if awaiting != WaitTarget::Idle {
+            self.echoed = None;
+        } else if self.turn_runs && !self.is_closing() && self.echoed.is_none() {
+            self.page.line("Queued.");
         }
         self.send(ClientRequest::Line { text });
     }
@@ -430,7 +424,7 @@ impl Plain {
         self.lines_ended();
     }
 
-    fn nobody_answers(&mut self) {
+    fn postpone_unanswered(&mut self) {
         self.page.line("End of input: postponed.");
         if self.turn_runs {
             self.send(ClientRequest::Op(Op::Defer));

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::command::Notice;
 use crate::history::SessionId;
 use crate::runtime::headless::CLOSING;
-use crate::store::{ChangeListener, Store};
+use crate::store::{ChangeListener, Store, StoreError};
 
 /// Maximum number of background sessions.
 pub(super) const MOST_SESSIONS: usize = 2;
@@ -107,11 +107,19 @@ impl BackgroundSessions {
 }
 
 async fn next_expiry(store: &Store) -> Expiry {
-    // A store that cannot be read is reported by the user's next action.
-    let Ok(Some(due)) = store.next_expiry().await else { return Expiry::Never };
-    let left = Duration::try_from(due.duration_since(store.clock().now())).unwrap_or_default();
+    match time_to_expiry(store).await {
+        Ok(Some(left)) => Expiry::At(Box::pin(sleep(left))),
+        // A store that cannot be read is reported by the user's next action.
+        Ok(None) | Err(_) => Expiry::Never,
+    }
+}
+
+/// Returns the time until the next request of any session has expired; `None` if none expires.
+pub async fn time_to_expiry(store: &Store) -> Result<Option<Duration>, StoreError> {
+    let due = store.next_expiry().await?;
+    let left = due.map(|due| Duration::try_from(due.duration_since(store.clock().now())).unwrap_or_default());
     // The store counts in whole milliseconds.
-    Expiry::At(Box::pin(sleep(left.saturating_add(Duration::from_millis(1)))))
+    Ok(left.map(|left| left.saturating_add(Duration::from_millis(1))))
 }
 
 /// Waits for the expiry. Cancel-safe; never resolves while nothing expires.

@@ -15,7 +15,6 @@ use super::pending::PendingHooks;
 use super::questions::Questions;
 use super::server_list::{prompt_lines, server_list};
 use super::shell::{Shell, ShellEvent, UserCommand};
-use crate::accounts::login::Credentials;
 use crate::accounts::{ModelChoice, Origin};
 use crate::agent::port::{Event, Op};
 use crate::app::App;
@@ -62,7 +61,7 @@ pub(super) struct ClientHandler {
     pub(super) folder: PathBuf,
     pub(super) files: Files,
     pub(super) pending: PendingHooks,
-    /// What tool servers ask the user.
+    /// The questions of tool servers to the user.
     pub(super) questions: Questions,
     /// Background work.
     pub(super) background: BackgroundSessions,
@@ -76,7 +75,7 @@ pub(super) struct ClientHandler {
     /// The files of the custom ones among them.
     pub(super) command_files: Vec<CommandFile>,
     /// The last thing sent about the activity was that something runs. The front end starts in that state.
-    told_busy: bool,
+    reported_busy: bool,
     pub(super) model: watch::Receiver<ModelChoice>,
     /// The running login attempt.
     pub(super) login: Option<tokio::task::JoinHandle<()>>,
@@ -85,9 +84,9 @@ pub(super) struct ClientHandler {
     /// Whether the database copy was done.
     pub(super) copied: bool,
     /// The discovered server that was reported to the user.
-    told_server: Option<String>,
-    /// What was said of files of commands.
-    pub(super) told_commands: BTreeSet<String>,
+    reported_server: Option<String>,
+    /// The reported remarks on files of commands.
+    pub(super) reported_commands: BTreeSet<String>,
     /// The storing of the last typed line.
     remembering: Option<tokio::task::JoinHandle<()>>,
     /// The folder's contents shown to the user before they trust it.
@@ -135,7 +134,7 @@ impl ClientHandler {
         decider: Decider,
         questions: Questions,
     ) -> Self {
-        let shell = Shell::new(app.tasks.clone());
+        let shell = Shell::new(app.tools.tasks.clone());
         let (model, hook_messages) = (app.models.choices(), app.permissions.hook_messages());
         Self {
             background: BackgroundSessions::new(&app.store),
@@ -159,12 +158,12 @@ impl ClientHandler {
             read_only: None,
             commands: Commands::builtin(),
             command_files: Vec::new(),
-            told_busy: true,
+            reported_busy: true,
             model,
             login: None,
             welcomed: false,
-            told_server: None,
-            told_commands: BTreeSet::new(),
+            reported_server: None,
+            reported_commands: BTreeSet::new(),
             remembering: None,
             spent: Arc::default(),
             shown_of_folder: None,
@@ -185,7 +184,7 @@ impl ClientHandler {
         self.draft = None;
         // The hooks' pending results belong to the previous session.
         drop(self.pending.abandon());
-        self.told_busy = true;
+        self.reported_busy = true;
     }
 
     /// Sends a message. A closed front end is detected at its request channel.
@@ -195,19 +194,19 @@ impl ClientHandler {
 
     /// Reports that nothing runs, unless already reported.
     pub(super) async fn tell_idle(&mut self) {
-        if std::mem::take(&mut self.told_busy) {
+        if std::mem::take(&mut self.reported_busy) {
             self.tell(ServerMessage::Idle).await;
         }
     }
 
     pub(super) async fn tell_busy(&mut self) {
-        self.told_busy = true;
+        self.reported_busy = true;
         self.tell(ServerMessage::TurnBegan).await;
     }
 
     /// Reports that something runs, if the front end has idle as the last state.
     pub(super) async fn tell_at_work(&mut self) {
-        if !self.told_busy {
+        if !self.reported_busy {
             self.tell_busy().await;
         }
     }
@@ -233,13 +232,10 @@ impl ClientHandler {
 
     /// Answers one request, or returns what the owner has to do.
     pub(super) async fn handle(&mut self, ask: ClientRequest, known: SessionView<'_>) -> OwnerAction {
-        if matches!(
-            ask,
-            ClientRequest::Line { .. }
-                | ClientRequest::Prompt(_)
-                | ClientRequest::Op(Op::Decide { .. })
-                | ClientRequest::DecideAll { .. }
-        ) {
+        if let ClientRequest::Line { .. }
+        | ClientRequest::Prompt(_)
+        | ClientRequest::Op(Op::Decide { .. } | Op::DecideAll { .. }) = ask
+        {
             Box::pin(self.refresh_rules()).await;
         }
         match ask {
@@ -256,27 +252,19 @@ impl ClientHandler {
             ClientRequest::Open { session } => return OwnerAction::Open(session),
             ClientRequest::Remember { text } => self.remember(&dispatch(&text), &text),
             ClientRequest::Query { id, query } => Box::pin(self.query(id, query)).await,
-            ClientRequest::Login { service, base_url, key, unencrypted } => {
-                let key = key.map(|key| key.secret().clone());
-                self.try_service(Credentials { service, base_url, key, unencrypted });
-            }
+            ClientRequest::Login(entered) => self.try_service(entered),
             ClientRequest::SkipLogin => self.skip_login(),
-            ClientRequest::ListModels => {
-                self.list_models().await;
-            }
+            ClientRequest::ListModels => self.list_models().await,
             ClientRequest::SwitchModel { name } => self.switch(&name).await,
             ClientRequest::KeepModel { name } => self.keep_model(&name).await,
             ClientRequest::SetMode { mode } => self.set_mode(mode).await,
             ClientRequest::Server(change) => self.change_server(change).await,
-            ClientRequest::DecideAll { requests, approval } => {
-                return OwnerAction::Op(Op::DecideAll { requests, approval });
-            }
             ClientRequest::ResumeNow { session } => self.resume_beside(session).await,
             ClientRequest::SaveRule { request, text, scope } => {
                 return Box::pin(self.save_rule(request, text, scope)).await;
             }
             ClientRequest::Background => {
-                self.app.tasks.move_running();
+                self.app.tools.tasks.move_running();
                 if let Some(event) = self.shell.background(&self.app.spill(&self.session)) {
                     self.on_shell(event).await;
                 }
@@ -480,10 +468,10 @@ impl ClientHandler {
     pub(super) async fn name_found_server(&mut self) {
         let choice = self.app.models.current();
         let Origin::Found { server } = &choice.origin else { return };
-        if self.told_server.as_ref() == Some(server) {
+        if self.reported_server.as_ref() == Some(server) {
             return;
         }
-        self.told_server = Some(server.clone());
+        self.reported_server = Some(server.clone());
         let text = format!("Using {server} on this machine ({}).", code(&choice.name()));
         self.say(Notice::plain("model", text)).await;
     }
@@ -530,7 +518,7 @@ impl ClientHandler {
 
     /// Ends what runs in the background of the session, and says so.
     pub(super) async fn end_tasks(&mut self) {
-        let ended = match self.app.tasks.end_all(&self.app.spill(&self.session)).await {
+        let ended = match self.app.tools.tasks.end_all(&self.app.spill(&self.session)).await {
             0 => return,
             1 => "1 task was ended with its session.".to_owned(),
             many => format!("{many} tasks were ended with their session."),
@@ -553,7 +541,7 @@ impl ClientHandler {
 
     async fn end_task(&mut self, number: usize) {
         let folder = self.app.spill(&self.session);
-        if let Err(error) = self.app.tasks.end(&folder, number) {
+        if let Err(error) = self.app.tools.tasks.end(&folder, number) {
             self.say(Notice::warning("tasks", format!("{error}."))).await;
         }
     }
@@ -609,7 +597,7 @@ impl ClientHandler {
         };
         let mut commands: Vec<CommandLine> = self.commands.iter().map(line).collect();
         commands.extend(prompt_lines(&self.app.servers));
-        let tools = self.app.registry.tools().specs().cloned().collect();
+        let tools = self.app.tools.registry.tools().specs().cloned().collect();
         self.tell(ServerMessage::Known { commands, tools }).await;
     }
 

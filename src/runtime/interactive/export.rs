@@ -15,7 +15,7 @@ impl ClientHandler {
         let history = self.known(known).await.into_owned();
         let (id, workspace) = (self.session.clone(), self.folder.clone());
         let now = self.app.store.clock().now();
-        let path = workspace.join(format!("co-{}.{}", now.strftime("%Y-%m-%d-%H%M%S"), form.name()));
+        let path = workspace.join(format!("co-{}.{}", now.strftime("%Y-%m-%d-%H%M%S"), form.word()));
         let shown = code(&path.display().to_string());
         // A long conversation takes a while.
         let written = tokio::task::spawn_blocking(move || {

@@ -12,9 +12,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::approval::WorkspaceKind;
 
 /// Maximum number of paths listed.
-const TOLD: usize = 20_000;
+const LISTED: usize = 20_000;
 /// Maximum number of paths visited: a walk is depth-first, and the nearest paths are listed.
-const LOOKED_AT: usize = 3 * TOLD;
+const LOOKED_AT: usize = 3 * LISTED;
 /// The timeout of a walk; what was found by then is listed.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// The time for which a list is reused.
@@ -86,7 +86,7 @@ fn walk(root: &Path, kind: WorkspaceKind, cancel: &CancellationToken) -> Vec<Str
         found.push(if is_folder { format!("{path}/") } else { path.to_owned() });
     }
     found.sort_by_cached_key(|path| (path.trim_end_matches('/').matches('/').count(), path.to_lowercase()));
-    found.truncate(TOLD);
+    found.truncate(LISTED);
     found
 }
 

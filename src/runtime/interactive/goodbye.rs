@@ -5,7 +5,7 @@ use crate::app::{App, AppError};
 use crate::message::Usd;
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
-use crate::stdx::text::grouped;
+use crate::stdx::text::{count, grouped};
 
 /// Returns what was saved and how to continue; for an empty session only the requests pending in others.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
@@ -20,22 +20,15 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
     if history.turns() == 0 {
         return Ok(match waiting {
             0 => Vec::new(),
-            1 => vec!["co: 1 approval waiting · co approvals".to_owned()],
-            many => vec![format!("co: {many} approvals waiting · co approvals")],
+            many => vec![format!("co: {} waiting · co approvals", count(many, "approval"))],
         });
     }
     let elsewhere = app.store.waiting_elsewhere(session.id()).await?;
     let here = waiting.saturating_sub(elsewhere);
     let mut saved = format!("co: session \"{}\" saved", title(history));
-    match here {
-        0 => {}
-        1 => saved.push_str(" · 1 approval waiting"),
-        many => saved.push_str(&format!(" · {many} approvals waiting")),
-    }
-    match elsewhere {
-        0 => {}
-        1 => saved.push_str(" · 1 approval waiting in another session"),
-        many => saved.push_str(&format!(" · {many} approvals waiting in other sessions")),
+    let place = if elsewhere == 1 { " in another session" } else { " in other sessions" };
+    for (waiting, place) in [(here, ""), (elsewhere, place)].into_iter().filter(|(waiting, _)| *waiting > 0) {
+        saved.push_str(&format!(" · {} waiting{place}", count(waiting, "approval")));
     }
     let midnight = day_start(app.store.clock().now(), &system_zone());
     let today = app.store.used_since(midnight).await?;

@@ -8,8 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use tokio_util::sync::CancellationToken;
 
 use super::background::{BackgroundEvent, Expiry, MOST_SESSIONS};
@@ -24,15 +22,11 @@ use crate::frontend::sentences;
 use crate::history::{SessionId, TurnEnd};
 use crate::runtime::headless::{self, HeadlessOutcome, HeadlessWork};
 use crate::session::{Owner, Session, SessionError, end_orphaned_questions, holders};
-use crate::stdx::clock::system_zone;
-use crate::stdx::moment::{age, deadline};
 use crate::stdx::text::one_line_summary;
 use crate::store::{DecideOutcome, RequestRow};
 
 /// Maximum number of requests listed.
 const LISTED: usize = 10_000;
-/// Cells of a title.
-const TITLE: usize = 60;
 
 impl ClientHandler {
     pub(super) async fn on_beside(&mut self, happened: BackgroundEvent) {
@@ -84,42 +78,27 @@ impl ClientHandler {
         let approved = store.approved_rows(LISTED).await;
         let (rows, approved) = self.or_say("inbox", rows.and_then(|rows| Ok((rows, approved?)))).await?;
         let holders = holders(store).await;
-        let now = store.clock().now();
-        let zone = system_zone();
-        let mut lines: Vec<InboxLine> = Vec::with_capacity(rows.len());
-        for row in rows {
-            // Requests of one session are adjacent: their common data is computed once.
-            let like = lines.last().filter(|last| last.session == row.session);
-            let (title, holder) = match like {
-                Some(last) => (last.title.clone(), last.holder),
-                None => self.session_of(&row, &holders),
-            };
-            lines.push(line_of(row, (title, holder), now, &zone));
-        }
+        let line = |row: RequestRow| InboxLine { holder: self.holder(&row.session, &holders), row };
+        let mut lines: Vec<InboxLine> = rows.into_iter().map(line).collect();
         // An owner takes its decisions by itself.
-        for row in approved {
-            let (title, holder) = self.session_of(&row, &holders);
-            if holder == Holder::NoProcess {
-                let last = lines.iter().rposition(|line| line.session == row.session);
-                let at = last.map_or(lines.len(), |last| last + 1);
-                lines.insert(at, line_of(row, (title, holder), now, &zone));
-            }
+        for line in approved.into_iter().map(line).filter(|line| line.holder == Holder::NoProcess) {
+            let last = lines.iter().rposition(|other| other.session == line.session);
+            lines.insert(last.map_or(lines.len(), |last| last + 1), line);
         }
         Some(lines)
     }
 
-    /// Returns the title of the request's session, and who has it.
-    fn session_of(&self, row: &RequestRow, holders: &BTreeMap<SessionId, Owner>) -> (String, Holder) {
-        let holder = if row.session == self.session {
+    /// Returns the process that has a session.
+    fn holder(&self, session: &SessionId, holders: &BTreeMap<SessionId, Owner>) -> Holder {
+        if *session == self.session {
             Holder::Here
-        } else if self.background.has(&row.session) {
+        } else if self.background.has(session) {
             Holder::Background
-        } else if holders.contains_key(&row.session) {
+        } else if holders.contains_key(session) {
             Holder::Another
         } else {
             Holder::NoProcess
-        };
-        (one_line_summary(row.title.as_deref().unwrap_or("untitled"), TITLE), holder)
+        }
     }
 
     /// Reports decisions that did not count. The list of the front end is to be read again in any case.
@@ -164,24 +143,6 @@ impl ClientHandler {
     }
 }
 
-fn line_of(row: RequestRow, (title, holder): (String, Holder), now: Timestamp, zone: &TimeZone) -> InboxLine {
-    InboxLine {
-        title,
-        holder,
-        age: age(row.created, now),
-        expires: row.expires.map(|then| deadline(then, now, zone)),
-        id: row.id,
-        session: row.session,
-        workspace: row.workspace,
-        risk: row.risk,
-        tool: row.tool,
-        summary: row.summary,
-        tainted: row.tainted,
-        state: row.state,
-        timing: row.timing,
-    }
-}
-
 /// Runs the pending work of a session, and describes the result.
 async fn go_on(
     app: Arc<App>,
@@ -197,7 +158,7 @@ async fn go_on(
         went = headless::run(&mut session, &env, HeadlessWork::Resume, &front, stop) => went,
         never = app.permissions.keep_rules_of(&folder, &policy) => match never {},
     };
-    app.tasks.end_all(&app.spill(session.id())).await;
+    app.tools.tasks.end_all(&app.spill(session.id())).await;
     outcome(&name, went, front.returned.load(Ordering::Relaxed))
 }
 

@@ -33,7 +33,7 @@ impl ClientHandler {
         &self,
         work: impl FnOnce(&Memories) -> Result<T, MemoryError> + Send + 'static,
     ) -> Option<T> {
-        let memories = self.app.memories.clone();
+        let memories = self.app.tools.memories.clone();
         let say = match tokio::task::spawn_blocking(move || work(&memories)).await {
             Ok(Ok(done)) => return Some(done),
             Ok(Err(error)) => Notice::warning(TITLE, format!("{error}.")),

@@ -38,6 +38,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
+pub use self::background::time_to_expiry;
 use self::client::{ClientHandler, OwnerAction, SessionView};
 use self::questions::Questions;
 use self::title::{PendingTitle, titled};
@@ -47,7 +48,7 @@ use crate::agent::port::{Event, Op};
 use crate::agent::statuses;
 use crate::app::{App, AppError, advice_at_start};
 use crate::approval::{Approval, AutoApprove, Decider, RequestId};
-use crate::command::{Notice, SessionChange, Tone, code};
+use crate::command::{Notice, SessionChange, code};
 use crate::config::LoadedSettings;
 use crate::frontend::channel::Updates;
 use crate::frontend::images::Prompt;
@@ -91,7 +92,7 @@ async fn upkeep(app: &App) {
     }
 }
 
-/// What is said at the start of a session that is not kept.
+/// The warning at the start of a session that is not kept.
 const NOT_KEPT: &str = "This session is in memory only: its messages, requests and outputs are gone when co ends, and no other \
     terminal can decide its requests. The audit keeps hashes of what was decided and run. Its tokens do not count in later \
     caps of the day.";
@@ -148,15 +149,13 @@ async fn live(
     client.offer().await;
     client.recall().await;
     for warning in warnings {
-        client.say(Notice { title: "settings".to_owned(), text: warning, tone: Tone::Warning }).await;
+        client.say(Notice::warning("settings", warning)).await;
     }
     if let Some(text) = client.app.store.network_warning() {
         client.say(Notice::warning("data", text)).await;
     }
     if client.app.world.private.is_some() {
-        client
-            .say(Notice { title: "session".to_owned(), text: NOT_KEPT.to_owned(), tone: Tone::Warning })
-            .await;
+        client.say(Notice::warning("session", NOT_KEPT)).await;
     }
     if target.goes_on() {
         client.go_on_with_model(opened.history()).await;

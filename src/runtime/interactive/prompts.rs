@@ -6,6 +6,7 @@ use super::client::ClientHandler;
 use crate::agent::context::ToolBudget;
 use crate::agent::driver::ActiveModel;
 use crate::agent::prompt::{self, Preamble, PromptPart};
+use crate::app::view_settings;
 use crate::command::{Commands, Notice};
 use crate::config::INSTRUCTIONS;
 use crate::history::History;
@@ -28,16 +29,16 @@ impl ClientHandler {
         let app = &self.app;
         let model = app.models.active().borrow().clone();
         let window = app.settings.context_tokens.or(model.profile.window);
-        let room = ToolBudget::of(app.view_settings(), window, history);
+        let room = ToolBudget::of(view_settings(&app.settings), window, history);
         let (book, policy) = (app.prompt_book(&self.folder).await, app.permissions.policy());
-        (Preamble::of(&book, history.workspace(), &policy, (&app.registry.tools(), &room)), model)
+        (Preamble::of(&book, history.workspace(), &policy, (&app.tools.registry.tools(), &room)), model)
     }
 
     /// Returns the parts of the prompt that the next turn sends.
     pub(super) async fn prompt_parts(&self, history: &History) -> Vec<PromptPart> {
         let (preamble, model) = self.preamble(history).await;
         let app = &self.app;
-        let isolation = app.sandbox.isolation();
+        let isolation = app.tools.sandbox.isolation();
         let now = prompt::situation(&app.permissions.policy(), isolation, app.world.clock.now());
         prompt::parts(&preamble, &model, now)
     }
@@ -58,7 +59,7 @@ impl ClientHandler {
         let mut commands = Commands::builtin();
         let remarks = commands.add_custom(&files);
         let problems = problems.iter().map(|problem| format!("{}.", sanitize_line(problem)));
-        let new = problems.chain(remarks).filter(|remark| self.told_commands.insert(remark.clone()));
+        let new = problems.chain(remarks).filter(|remark| self.reported_commands.insert(remark.clone()));
         let mut new: Vec<String> = new.collect();
         if new.len() > SHOWN {
             let more = new.len() - SHOWN;

@@ -32,13 +32,10 @@ const ID: usize = 12;
 /// How long the answer to a question stays unseen if its wake-up was lost.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The open questions changed.
-pub(super) struct QuestionEvent {
-    /// For the user.
-    pub said: Option<String>,
-}
+/// A change of the open questions, with a text for the user.
+pub(super) type QuestionEvent = Option<String>;
 
-/// What the connections to servers ask through.
+/// The open questions, through which connections to servers ask.
 #[derive(Clone)]
 pub(super) struct Questions(Arc<QuestionState>);
 
@@ -90,7 +87,7 @@ impl OpenQuestion {
 impl QuestionState {
     fn tell(&self, said: Option<String>) {
         // If the channel is full, other events lead to a new list.
-        let _ = self.events.try_send(QuestionEvent { said });
+        let _ = self.events.try_send(said);
     }
 
     /// Asks until the answer fits.

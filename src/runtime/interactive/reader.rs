@@ -34,11 +34,11 @@ pub(super) async fn run(
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
                     OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
                     OwnerAction::Op(Op::Decide { request, approval }) => {
-                        decide(client, vec![request], approval).await;
+                        decide(client, &[request], &approval).await;
                         None
                     }
                     OwnerAction::Op(Op::DecideAll { requests, approval }) => {
-                        decide(client, requests, approval).await;
+                        decide(client, &requests, &approval).await;
                         None
                     }
                     OwnerAction::Change(_)
@@ -51,14 +51,8 @@ pub(super) async fn run(
                         }
                         None
                     }
-                    OwnerAction::Answered
-                    | OwnerAction::Op(Op::Interrupt
-                        | Op::Defer
-                        | Op::RetryNow
-                        | Op::Cap { .. }
-                        | Op::Draft { .. }
-                        | Op::Noted { .. },
-                    ) => None,
+                    // Nothing runs here.
+                    OwnerAction::Answered | OwnerAction::Op(_) => None,
                 };
                 if let Some(opened) = opened {
                     break SessionExit::SwitchTo(Box::new(opened));
@@ -78,16 +72,10 @@ pub(super) async fn run(
     Ok(left)
 }
 
-/// Decides requests one after the other; their owners take the decisions.
-async fn decide(client: &mut ClientHandler, requests: Vec<RequestId>, approval: Approval) {
-    let mut outcomes = Vec::with_capacity(requests.len());
-    for request in &requests {
-        let decided = client.app.store.decide(request, approval.clone(), client.decider.clone()).await;
-        match client.or_say("approvals", decided).await {
-            Some(outcome) => outcomes.push(outcome),
-            None => break,
-        }
-    }
+/// Decides requests; their owners take the decisions.
+async fn decide(client: &mut ClientHandler, requests: &[RequestId], approval: &Approval) {
+    let decided = client.app.store.decide_all(requests, approval, &client.decider).await;
+    let outcomes = client.or_say("approvals", decided).await.unwrap_or_default();
     client.tell_losses(&outcomes).await;
     client.waiting().await;
 }

@@ -45,7 +45,7 @@ impl ClientHandler {
         let rule =
             one_rule(text, self.app.permissions.rules.home()).map_err(|trouble| trouble.to_string())?;
         let past = self.app.store.past_calls(TRIED).await.map_err(|error| error.to_string())?;
-        Ok(tried(&[rule], &past, &self.app.registry))
+        Ok(tried(&[rule], &past, &self.app.tools.registry))
     }
 
     /// Saves a rule, then approves its request.
@@ -98,7 +98,7 @@ impl ClientHandler {
         let rules = RuleSet::parse(text, &RuleSource::Session, self.app.permissions.rules.home());
         let Ok(rules) = rules else { return Ok(()) };
         let asked = &one.request;
-        let tool = self.app.registry.get(&asked.tool);
+        let tool = self.app.tools.registry.get(&asked.tool);
         let origin = tool.as_ref().map_or(&Origin::Builtin, |tool| &tool.spec().origin);
         let subject = Subject {
             tool: &asked.tool,
@@ -108,21 +108,17 @@ impl ClientHandler {
             access: &asked.plan.access,
         };
         for rule in rules.iter().filter(|rule| rule.effect == RuleEffect::Allow) {
-            match rule.fit(&subject) {
-                Fit::Applies | Fit::AppliesInDoubt(_) => {
-                    if let Some(why) = rule.falls_short(asked.risk) {
-                        return Err(format!("{why}; change it, or answer with y"));
-                    }
-                }
-                Fit::Elsewhere => {
-                    return Err("it does not apply to this call; change it, or approve with y".to_owned());
-                }
+            let why = match rule.fit(&subject) {
+                Fit::Applies | Fit::AppliesInDoubt(_) => match rule.falls_short(asked.risk) {
+                    Some(why) => format!("{why}; change it, or answer with y"),
+                    None => continue,
+                },
+                Fit::Elsewhere => "it does not apply to this call; change it, or approve with y".to_owned(),
                 Fit::Not(because) => {
-                    return Err(format!(
-                        "it does not match this call ({because}); change it, or approve with y"
-                    ));
+                    format!("it does not match this call ({because}); change it, or approve with y")
                 }
-            }
+            };
+            return Err(why);
         }
         Ok(())
     }

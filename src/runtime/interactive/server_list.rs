@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::agent::context::ToolBudget;
 use crate::agent::prompt;
-use crate::app::App;
+use crate::app::{App, view_settings};
 use crate::command::Tone;
 use crate::config::{SERVER_PRESETS, ServerScope, ServerSettings};
 use crate::frontend::protocol::{CommandLine, ServerLine, ServerList, ServerOrigin};
@@ -15,8 +15,8 @@ use crate::tool::mcp::{ServerPrompt, ServerState, ServerStatus, Servers};
 /// Returns all servers: the configured ones by name, then those that are known.
 pub(super) fn server_list(app: &App) -> ServerList {
     let window = app.settings.context_tokens.or(app.models.active().borrow().profile.window);
-    let room = ToolBudget::of(app.view_settings(), window, &History::default());
-    let (policy, tools) = (app.permissions.policy(), app.registry.tools());
+    let room = ToolBudget::of(view_settings(&app.settings), window, &History::default());
+    let (policy, tools) = (app.permissions.policy(), app.tools.registry.tools());
     let (_, omitted) = prompt::tools(&tools, &policy, &app.world.workspace, &room);
     ServerList { lines: lines(app), omitted: omitted.map(|one| (one.tools, one.tokens)) }
 }

@@ -33,7 +33,7 @@ pub(super) fn follow(app: Arc<App>, updates: Updates) -> tokio::task::JoinHandle
         while changes.changed().await.is_ok() {
             tokio::time::sleep(DEBOUNCE).await;
             changes.mark_unchanged();
-            let tools = app.registry.tools().specs().cloned().collect();
+            let tools = app.tools.registry.tools().specs().cloned().collect();
             let known = ServerMessage::Offered { prompts: prompt_lines(&app.servers), tools };
             for message in [known, ServerMessage::ServersChanged { servers: server_list(&app) }] {
                 if updates.notice(message).await.is_err() {
@@ -104,7 +104,7 @@ impl ClientHandler {
 
     /// Takes a change of the questions of servers.
     pub(super) async fn on_question(&mut self, event: QuestionEvent) {
-        if let Some(text) = event.said {
+        if let Some(text) = event {
             self.say(Notice::plain(TITLE, text)).await;
         }
         self.waiting().await;

@@ -113,7 +113,7 @@ impl Shell {
     pub(super) fn start(&mut self, app: &App, session: &SessionId, folder: &Path, started: UserCommand) {
         let UserCommand { command, privacy, confinement } = started;
         let cancel = CancellationToken::new();
-        let mut env = app.child_env.clone();
+        let mut env = app.tools.child_env.clone();
         self.count += 1;
         let mark = own_mark(session, self.count);
         env.push((MARKER.to_owned(), mark.clone()));
@@ -127,14 +127,14 @@ impl Shell {
             unlimited: Arc::clone(&unlimited),
             ..Command::default()
         };
-        let stream = app.sandbox.spawn(spawned, cancel.clone());
+        let stream = app.tools.sandbox.spawn(spawned, cancel.clone());
         self.running = Some(RunningCommand {
             command,
             folder: folder.to_owned(),
             mark,
             privacy,
             unlimited,
-            is_sandboxed: app.sandbox.isolation().backend != Backend::None
+            is_sandboxed: app.tools.sandbox.isolation().backend != Backend::None
                 && confinement != Confinement::Unsandboxed,
             stream: Mutex::new(stream),
             cancel,

@@ -43,27 +43,20 @@ impl ClientHandler {
     }
 
     fn belongings_in_words(&self, found: &GatedContents) -> String {
-        let mut text = format!("In {}: {}.", code(&self.folder.display().to_string()), found.description());
-        for key in &found.keys {
-            text.push_str(&format!("\n- {}", code(key)));
-        }
-        for (name, events, command) in &found.hooks {
-            text.push_str(&format!("\n- hook {} at {events}: {}", code(name), code(command)));
-        }
-        for (name, place) in &found.servers {
-            text.push_str(&format!("\n- tool server {}: {}", code(name), code(place)));
-        }
-        if !found.changes.is_empty() {
-            let head =
-                if found.is_known { "Changed since you trusted it:" } else { "Contents of its files:" };
-            text.push_str(&format!("\n\n{head}"));
-            found.changes.iter().for_each(|line| text.push_str(&format!("\n- {}", code(line))));
-        }
-        for problem in &found.problems {
-            text.push_str(&format!("\n- problem: {}", code(problem)));
-        }
-        text.push_str("\n\nType `/trust yes` to trust exactly these contents.");
-        text
+        let head = if found.is_known { "Changed since you trusted it:" } else { "Contents of its files:" };
+        let head = (!found.changes.is_empty()).then(|| format!("\n\n{head}"));
+        let hook = |(name, events, command): &(String, String, String)| {
+            format!("\n- hook {} at {events}: {}", code(name), code(command))
+        };
+        let server =
+            |(name, place): &(String, String)| format!("\n- tool server {}: {}", code(name), code(place));
+        let lines = found.keys.iter().map(|key| format!("\n- {}", code(key)));
+        let lines = lines.chain(found.hooks.iter().map(hook)).chain(found.servers.iter().map(server));
+        let lines = lines.chain(head).chain(found.changes.iter().map(|line| format!("\n- {}", code(line))));
+        let problems = found.problems.iter().map(|problem| format!("\n- problem: {}", code(problem)));
+        let (folder, all) = (code(&self.folder.display().to_string()), found.description());
+        let text: String = lines.chain(problems).collect();
+        format!("In {folder}: {all}.{text}\n\nType `/trust yes` to trust exactly these contents.")
     }
 
     async fn trust_now(&mut self, found: GatedContents) {

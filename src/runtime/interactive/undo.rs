@@ -28,7 +28,7 @@ impl SessionRuntime<'_> {
     /// Changes the files and says what became of it; returns whether it was done.
     async fn files_back(&mut self, what: UndoTarget, agreed: bool, (title, again): (&str, &str)) -> bool {
         let app = std::sync::Arc::clone(&self.client.app);
-        let (log, own) = (app.undo.clone(), app.world.own_folders(&app.settings));
+        let (log, own) = (app.tools.undo.clone(), app.world.own_folders(&app.settings));
         let scope = UndoScope::Session(self.session.id().to_string());
         let done = tokio::task::spawn_blocking(move || log.carry_out(&scope, &what, agreed, &own)).await;
         app.cache.files_changed();
@@ -100,7 +100,7 @@ impl SessionRuntime<'_> {
 impl ClientHandler {
     /// Lists what can be taken back.
     pub(super) async fn list_changes(&self) {
-        let (log, session) = (self.app.undo.clone(), Some(self.session.to_string()));
+        let (log, session) = (self.app.tools.undo.clone(), Some(self.session.to_string()));
         let filter = EntryFilter { session, limit: LISTED, ..EntryFilter::default() };
         let found = tokio::task::spawn_blocking(move || log.entries(&filter)).await;
         let say = match found {

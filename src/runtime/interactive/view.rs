@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::client::{ClientHandler, SessionView};
 use crate::agent::context::{self, CompactionPlan};
 use crate::agent::prompt::{self, PromptBook, Steering};
+use crate::app::view_settings;
 use crate::approval::rules::{Rule, RuleEffect, RulesHealth};
 use crate::command::{
     CommandNeed, CommandView, ContextView, ConversationSize, CostPart, RuleLine, wanted_turn,
@@ -37,7 +38,7 @@ impl ClientHandler {
         let mut view = CommandView {
             mode: policy.mode,
             auto_approve: policy.auto_approve,
-            isolation: app.sandbox.isolation(),
+            isolation: app.tools.sandbox.isolation(),
             read_only: self.read_only.clone(),
             turn_runs: matches!(known, SessionView::InTheStore { .. }),
             thinking: app.models.thinking(),
@@ -61,21 +62,22 @@ impl ClientHandler {
                     &app.world,
                     &app.settings,
                     &app.models,
-                    SandboxStatus::of(&*app.sandbox, &app.sandbox_remarks),
+                    SandboxStatus::of(&*app.tools.sandbox, &app.tools.sandbox_remarks),
                     app.servers.status(),
                     Ok(&app.store),
                 )
                 .await;
                 view.status = status.rows();
                 view.status.push(("session".to_owned(), self.session.to_string()));
-                view.status.push(("tools".to_owned(), app.registry.tools().specs().count().to_string()));
+                view.status
+                    .push(("tools".to_owned(), app.tools.registry.tools().specs().count().to_string()));
             }
-            CommandNeed::Tools => view.tools = app.registry.tools().specs().cloned().collect(),
+            CommandNeed::Tools => view.tools = app.tools.registry.tools().specs().cloned().collect(),
             CommandNeed::Servers => view.servers = app.servers.status(),
             CommandNeed::Tasks => {
                 let folder = app.spill(&self.session);
                 let file = |number| output_file(&folder, number).display().to_string();
-                let tasks = app.tasks.of(&folder).into_iter();
+                let tasks = app.tools.tasks.of(&folder).into_iter();
                 view.tasks = tasks.map(|task| (task.clone(), file(task.number))).collect();
             }
             CommandNeed::Cache => view.cache = app.cache.list(),
@@ -218,7 +220,7 @@ async fn context(client: &ClientHandler, history: &History) -> ContextView {
     let app = &client.app;
     let (preamble, model) = client.preamble(history).await;
     let before = preamble.estimated(&model);
-    let (view, set) = (app.view_settings(), app.settings.context_tokens);
+    let (view, set) = (view_settings(&app.settings), app.settings.context_tokens);
     let limits = prompt::view_limits(view, set, &model);
     let request = prompt::request(&client.session, history, limits, &preamble, &model, ToolChoice::Auto);
     let limit = context::limit(set, model.profile.window, model.max_output_tokens, before);
@@ -272,7 +274,7 @@ async fn header(client: &ClientHandler, history: &History) -> Header {
         workspace: history.workspace().to_owned(),
         provider: choice.provider,
         model: choice.model,
-        isolation: app.sandbox.isolation(),
+        isolation: app.tools.sandbox.isolation(),
         mode: app.permissions.policy().mode,
         auto_approve: app.permissions.policy().auto_approve,
         read_only: client.read_only.clone(),

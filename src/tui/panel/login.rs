@@ -6,9 +6,9 @@
 use std::fmt;
 
 use super::{Panel, PanelContext, PanelEffect, PanelState, Picker, Purpose, Screen};
-use crate::config::checked_url;
+use crate::config::{Secret, checked_url};
 use crate::frontend::protocol::{
-    ClientRequest, Consent, HAS_KEY, LoginFailure, LoginNeed, ServerMessage, ServiceLine, TypedKey,
+    ClientRequest, Consent, Credentials, HAS_KEY, LoginFailure, LoginNeed, ServerMessage, ServiceLine,
 };
 use crate::stdx::text::sanitize_line;
 use crate::tui::bordered_box::BorderedBox;
@@ -104,8 +104,8 @@ impl MaskedKey {
     }
 
     /// Returns the key for the owner. It stays here until the owner reports the result.
-    fn typed(&self) -> Option<TypedKey> {
-        (!self.0.is_empty()).then(|| TypedKey::new(self.0.clone()))
+    fn typed(&self) -> Option<Secret> {
+        (!self.0.is_empty()).then(|| Secret::new(self.0.clone()))
     }
 }
 
@@ -311,7 +311,7 @@ impl Login {
         self.trouble = None;
         let base_url = self.has_address().then(|| self.address.text().trim().to_owned());
         let service = self.service.name.clone();
-        cx.send(ClientRequest::Login { service, base_url, key: self.key.typed(), unencrypted });
+        cx.send(ClientRequest::Login(Credentials { service, base_url, key: self.key.typed(), unencrypted }));
     }
 
     fn edit(&mut self, edit: TextEdit) {
@@ -389,8 +389,9 @@ mod tests {
         key.push('x');
         key.0.pop();
         assert_eq!((key.count(), format!("{key:?}").as_str()), (11, "Masked(…)"));
-        let taken = key.typed();
-        assert!(!format!("{taken:?}").contains("hunter2"));
-        assert_eq!(taken.map(|key| key.secret().expose().to_owned()).as_deref(), Some("hunter2-key"));
+        let (service, key) = ("groq".to_owned(), key.typed());
+        assert_eq!(key.as_ref().map(Secret::expose), Some("hunter2-key"));
+        let entered = Credentials { service, base_url: None, key, unencrypted: Consent::NotAsked };
+        assert!(!format!("{entered:?}").contains("hunter2"));
     }
 }

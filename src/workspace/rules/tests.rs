@@ -86,7 +86,7 @@ fn a_mistake_keeps_the_last_good_rules_and_asks_for_everything() {
     use FolderTrust::{Trusted, Untrusted};
     let place = RulesFixture::new();
     let expect =
-        |place: &RulesFixture, trust, ids: &str, told| assert_eq!(place.read(trust), (ids.to_owned(), told));
+        |place: &RulesFixture, trust, ids: &str, news| assert_eq!(place.read(trust), (ids.to_owned(), news));
     expect(&place, Trusted, "", 0);
     place.write("user", rule("a"));
     expect(&place, Trusted, "a", 0);
@@ -100,14 +100,14 @@ fn a_mistake_keeps_the_last_good_rules_and_asks_for_everything() {
     // Also across a restart.
     let place = place.restarted();
     expect(&place, Trusted, "!a p", 1);
-    for (text, told) in [
+    for (text, notice) in [
         ("x".repeat(10 << 20).into_bytes(), 1),
         (vec![0xff, 0xfe], 1),
         (b"rule = 3".to_vec(), 1),
         (rule("b").repeat(2).into_bytes(), 1),
     ] {
         place.write("user", text);
-        expect(&place, Trusted, "!a p", told);
+        expect(&place, Trusted, "!a p", notice);
     }
     fs::remove_file(place.path("user")).unwrap();
     fs::create_dir(place.path("user")).unwrap();
@@ -156,9 +156,9 @@ fn what_is_told_names_the_line_and_what_holds_meanwhile() {
     let place = RulesFixture::new();
     place.write("user", format!("{}\n[[rule]]\neffect = \"deny\"\n{}", rule("a"), "x = 1\n".repeat(7)));
     place.book.read(&place.path("work"), FolderTrust::Untrusted);
-    let told = place.book.take_news().join("\n").replace(&place.dir.path().display().to_string(), "~");
+    let said = place.book.take_news().join("\n").replace(&place.dir.path().display().to_string(), "~");
     assert_eq!(
-        told,
+        said,
         "The rules in ~/.config/co/rules.toml have an error. Until it is fixed, the last valid ones apply and \
          everything asks.\n\n- ~/.config/co/rules.toml:9: this is not valid TOML: duplicate key; fix the line"
     );
@@ -216,7 +216,7 @@ fn what_cannot_be_saved_or_revoked_says_why_and_changes_nothing() {
     let expiring = "[[rule]]\neffect = \"allow\"\ntool = \"t\"\nexpires = 2126-01-01\n";
     let at_home = "[[rule]]\neffect = \"allow\"\ntool = \"t\"\nargs.path = { inside = \"~/x\" }\n";
     let named = "[[rule]]\nid = \"a\"\neffect = \"allow\"\ntool = \"t\"\n";
-    for (told, expected) in [
+    for (said, expected) in [
         (save("nonsense", RuleScope::User), "line 1: this is not valid TOML: "),
         (save("", RuleScope::User), "it has 0 rules; save one at a time"),
         (save(&format!("{}{}", rule("x"), rule("y")), RuleScope::User), "it has 2 rules; save one at a time"),
@@ -229,12 +229,12 @@ fn what_cannot_be_saved_or_revoked_says_why_and_changes_nothing() {
         ),
         (revoke_rule(&place.book, "p", &set).unwrap_err().to_string(), "the rule `p` is the project's ("),
     ] {
-        assert!(told.starts_with(expected), "{told}");
+        assert!(said.starts_with(expected), "{said}");
     }
     assert_eq!(fs::read_to_string(place.path("user")).unwrap(), rule("a"));
     place.write("user", "[[rule");
-    let told = save(&rule("b"), RuleScope::User);
-    assert!(told.starts_with("the rules file has an error; fix it first: "), "{told}");
+    let said = save(&rule("b"), RuleScope::User);
+    assert!(said.starts_with("the rules file has an error; fix it first: "), "{said}");
     assert_eq!(fs::read_to_string(place.path("user")).unwrap(), "[[rule");
 }
 

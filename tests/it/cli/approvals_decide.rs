@@ -54,8 +54,17 @@ fn a_yes_may_change_arguments_and_say_a_word() {
         assert_eq!((approval, by), (expected, Decider::Cli), "{args:?}");
     }
     let fixture = fixture();
-    assert_eq!(fixture.co.run(&["approvals", "yes", A, "--session"]).code, Some(0));
+    // None of these commands is in that session.
+    let covered = "for that session: write_file";
+    let ran = fixture.co.run(&["approvals", "yes", A, "--session"]);
+    assert_eq!((ran.code, ran.out), (Some(0), format!("approved [REQUEST]: write a.txt ({covered})\n")));
     assert_eq!(fixture.request(A).decision.unwrap().0, Approval::for_session());
+    let shown = fixture.co.run(&["approvals", "show", A]).out;
+    assert!(shown.contains(&format!("covers   {covered}\n")), "{shown}");
+    assert!(
+        shown.contains("allowed by you (co approvals) for that session") && !shown.contains("this session"),
+        "{shown}"
+    );
 }
 
 #[test]

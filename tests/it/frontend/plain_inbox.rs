@@ -1,7 +1,7 @@
 //! The lists of the plain front end: the inbox, numbered, with one of it as a question; models and tool servers. The mode
 //! in words.
 
-use co::agent::port::Event;
+use co::agent::port::{Event, Op};
 use co::approval::{Approval, AutoApprove};
 use co::config::Mode;
 use co::frontend::plain::{Input, Plain, Setup, Source};
@@ -9,6 +9,7 @@ use co::frontend::protocol::{
     ClientQuery, ClientRequest, Header, ModelLine, QueryAnswer, QueryId, ServerLine, ServerList,
     ServerMessage, ServerOrigin, Tone, Update,
 };
+use co::message::ToolName;
 use co::tool::mcp::ListedTool;
 
 use crate::tui::inbox::{lines, stored, whole};
@@ -138,7 +139,7 @@ fn what_waits_is_a_numbered_list() {
 
 #[test]
 fn one_of_another_session_is_asked_and_decided() {
-    let all = |approval| ClientRequest::DecideAll { requests: vec![id(3)], approval };
+    let all = |approval| ClientRequest::Op(Op::DecideAll { requests: vec![id(3)], approval });
     let mut yes = asked(3);
     let said = yes.said();
     assert!(
@@ -164,7 +165,10 @@ fn one_of_another_session_is_asked_and_decided() {
     high.say("1");
     assert!(high.asks.is_empty(), "HIGH is asked twice");
     high.say("yes");
-    assert_eq!(high.asks, [ClientRequest::DecideAll { requests: vec![id(4)], approval: Approval::yes() }]);
+    assert_eq!(
+        high.asks,
+        [ClientRequest::Op(Op::DecideAll { requests: vec![id(4)], approval: Approval::yes() })]
+    );
 
     // The requests of this session are sent again meanwhile: the question stays.
     let mut meanwhile = asked(3);
@@ -239,7 +243,8 @@ fn models_and_tool_servers_are_listed() {
     let model =
         |name: &str, current| ModelLine { name: name.to_owned(), note: "built in".to_owned(), current };
     let models = vec![model("offline/tour", true), model("a/b", false)];
-    let tool = ListedTool { own_name: "find\u{1b}[2J".to_owned(), about: String::new(), is_on: true };
+    let (own_name, name) = ("find".to_owned(), ToolName::new("github_find\u{1b}[2J"));
+    let tool = ListedTool { own_name, name, about: String::new(), is_on: true };
     let server = |name: &str, origin| ServerLine {
         name: name.to_owned(),
         state: "ready, 1 tool".to_owned(),
@@ -259,7 +264,7 @@ fn models_and_tool_servers_are_listed() {
         "- `offline/tour` **(in use)**: built in\n",
         "- `a/b`: built in\n",
         "switches directly",
-        "- `github`: ready, 1 tool\n    - `find␛[2J`\n    - npx server\n",
+        "- `github`: ready, 1 tool\n    - `github_find␛[2J`\n    - npx server\n",
         "There are no tool servers.",
     ] {
         assert!(front.text.contains(expected), "{expected:?} in {}", front.text);
@@ -279,7 +284,7 @@ fn an_answered_round_ends_the_wait_for_it() {
         front.wait();
         front.asks.clear();
         front.say("4");
-        assert!(matches!(front.asks[..], [ClientRequest::DecideAll { .. }]), "{:?}", front.asks);
+        assert!(matches!(front.asks[..], [ClientRequest::Op(Op::DecideAll { .. })]), "{:?}", front.asks);
         assert!(!front.plain.listens());
         front.said();
         let answered = Update::Event(Event::DecidedAll { lost: lost.to_owned() });

@@ -54,12 +54,12 @@ impl Client {
 
     async fn all(&mut self, requests: &[&RequestId], approval: Approval) {
         let requests = requests.iter().map(|id| (*id).clone()).collect();
-        self.ask(ClientRequest::DecideAll { requests, approval }).await;
+        self.ask(ClientRequest::Op(Op::DecideAll { requests, approval })).await;
     }
 }
 
 fn shown(lines: &[InboxLine]) -> Vec<(&str, Holder, &str)> {
-    lines.iter().map(|line| (line.title.as_str(), line.holder, line.tool.as_str())).collect()
+    lines.iter().map(|line| (line.title(), line.holder, line.tool.as_str())).collect()
 }
 
 #[test]
@@ -124,6 +124,28 @@ fn every_round_of_decisions_is_answered() {
         });
         assert_eq!(lost.await, "");
         client.close().await;
+    });
+}
+
+/// Two requests of one reply, in a session that another process has.
+#[test]
+fn a_round_of_decisions_in_a_session_of_another_process_is_said_in_one_sentence() {
+    let script = "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\n  call write_file \
+                  {\"path\":\"b.txt\",\"content\":\"two\\n\"} | id=w2\nreply\n  text Done.";
+    let (co, service) = with(script);
+    run(&service, async {
+        let mut holder = open(&co, SessionTarget::New);
+        holder.line("write both").await;
+        let (first, second) = (holder.asked().await, holder.asked().await);
+        let mut reader = open(&co, SessionTarget::Latest);
+        reader.header(|header| header.read_only.is_some()).await;
+        let gone = RequestId("gone".to_owned());
+        reader.all(&[&first, &gone, &second], Approval::Deny { reason: None }).await;
+        let said = reader.notice("approvals").await;
+        assert!(said.starts_with("1 of 3 was not recorded. "), "{said}");
+        assert_eq!(holder.end().await, TurnEnd::Completed);
+        reader.close().await;
+        holder.close().await;
     });
 }
 

@@ -1,6 +1,7 @@
 //! Setting up a service, spoken as a front end does: what is offered, tried, kept; and the screen of a first run in a terminal.
 
-use co::frontend::protocol::{ClientRequest, Consent, LoginReason, ServerMessage, TypedKey, Update};
+use co::config::Secret;
+use co::frontend::protocol::{ClientRequest, Consent, Credentials, LoginReason, ServerMessage, Update};
 use co::runtime::SessionTarget;
 use kit::replay::server::Page;
 use memchr::memmem;
@@ -22,12 +23,12 @@ fn fresh() -> Co {
 }
 
 fn try_work(service: &Service) -> ClientRequest {
-    ClientRequest::Login {
+    ClientRequest::Login(Credentials {
         service: "openai-compatible".to_owned(),
         base_url: Some(format!("{}/v1/", service.server.url())),
-        key: Some(TypedKey::new(KEY.to_owned())),
+        key: Some(Secret::new(KEY.to_owned())),
         unencrypted: Consent::NotAsked,
-    }
+    })
 }
 
 /// All bytes of all files below the home folder but the key file.

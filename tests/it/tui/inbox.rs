@@ -1,5 +1,6 @@
 //! The inbox: what keys do to it, how every state looks, and what no sequence of keys and updates does.
 
+use co::agent::port::Op;
 use co::approval::{Approval, AutoApprove, Request, RequestId};
 use co::config::Mode;
 use co::frontend::protocol::{
@@ -7,11 +8,12 @@ use co::frontend::protocol::{
 };
 use co::history::SessionId;
 use co::message::ToolName;
-use co::store::{CallTiming, RequestState, StoredRequest};
+use co::store::{CallTiming, RequestRow, RequestState, StoredRequest};
 use co::tool::{Preview, Risk};
 use co::tui::Cmd;
 use co::tui::Input;
 use co::tui::theme::Glyphs;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -25,21 +27,21 @@ const LISBON: SessionRow = ("01JC2", "trip to Lisbon, hotels", "/home/alex/trips
 const RUST: SessionRow = ("01JB7", "rust ownership notes", "/home/alex/notes", Holder::Another);
 
 fn line((session, title, workspace, holder): SessionRow, number: u32, request: &Request) -> InboxLine {
-    InboxLine {
+    let row = RequestRow {
         id: id(number),
         session: SessionId(session.to_owned()),
-        title: title.to_owned(),
+        title: Some(title.to_owned()),
         workspace: workspace.into(),
-        holder,
         risk: request.risk,
         tool: request.tool.clone(),
         summary: request.plan.summary.clone(),
         tainted: number == 4,
         state: RequestState::Waiting,
         timing: CallTiming::InTurn,
-        age: format!("{number} h"),
-        expires: number.is_multiple_of(2).then(|| "Mon 14:31".to_owned()),
-    }
+        created: Timestamp::UNIX_EPOCH - SignedDuration::from_hours(i64::from(number)),
+        expires: number.is_multiple_of(2).then(|| "1970-01-05T14:31:00Z".parse().unwrap()),
+    };
+    InboxLine { row, holder }
 }
 
 fn low(number: u32) -> Request {
@@ -81,7 +83,7 @@ pub fn stored(line: &InboxLine, request: Request) -> Box<StoredRequest> {
     Box::new(StoredRequest {
         request,
         session: line.session.clone(),
-        title: Some(line.title.clone()),
+        title: line.title.clone(),
         workspace: line.workspace.clone(),
         turn: 1,
         args_hash: "0".repeat(32),
@@ -153,7 +155,10 @@ fn five() -> Screen {
 }
 
 fn decide(numbers: &[u32], approval: Approval) -> ClientRequest {
-    ClientRequest::DecideAll { requests: numbers.iter().map(|number| id(*number)).collect(), approval }
+    ClientRequest::Op(Op::DecideAll {
+        requests: numbers.iter().map(|number| id(*number)).collect(),
+        approval,
+    })
 }
 
 fn yes(numbers: &[u32]) -> ClientRequest {
@@ -222,11 +227,8 @@ fn high_is_confirmed_by_itself_after_a_moment() {
     let gone: Vec<InboxLine> = lines().into_iter().filter(|line| line.id != id(4)).collect();
     let gone = once().wait(1_100).answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: gone }).at("y");
     assert!(gone.decided_all().is_empty(), "decided elsewhere, and another stands in its place");
-    let decided = lines().into_iter().map(|line| match line.id == id(4) {
-        true => InboxLine { state: RequestState::Approved, ..line },
-        false => line,
-    });
-    let lines: Vec<InboxLine> = decided.collect();
+    let mut lines = lines();
+    lines[3].row.state = RequestState::Approved;
     for first in [once(), marked().at("<up>")] {
         let shot = first.answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines.clone() }).shot();
         assert!(!shot.contains("again to approve"), "what was to be approved is less now: {shot}");
@@ -406,7 +408,7 @@ proptest! {
         let keys = keys.replace(' ', "<space>");
         let screen = with(Screen::open(80, 24), lines()).at(&keys);
         for ask in screen.decided_all() {
-            if let ClientRequest::DecideAll { requests, approval: Approval::Approve { .. } } = ask {
+            if let ClientRequest::Op(Op::DecideAll { requests, approval: Approval::Approve { .. } }) = ask {
                 prop_assert!(!requests.contains(&id(4)) && !requests.contains(&id(5)), "{requests:?}");
             }
         }
@@ -419,7 +421,7 @@ fn ten_thousand_requests_are_listed_and_scrolled_through() {
     let many: Vec<InboxLine> = (0..10_000_u32)
         .map(|number| {
             let mut line = line(HERE, number, &request);
-            line.session = SessionId(format!("s{}", number / 7));
+            line.row.session = SessionId(format!("s{}", number / 7));
             line.holder = Holder::NoProcess;
             line
         })
@@ -489,8 +491,8 @@ fn screens() {
         lines
     };
     let later = |mut lines: Vec<InboxLine>| {
-        lines[0].state = RequestState::Later;
-        lines[1].expires = Some("expired".to_owned());
+        lines[0].row.state = RequestState::Later;
+        lines[1].row.expires = Some(Timestamp::UNIX_EPOCH);
         lines
     };
     let empty = at_all_sizes(|screen| with(screen, Vec::new()).shot());
@@ -561,10 +563,10 @@ fn screens() {
 #[test]
 fn words_of_others_are_harmless() {
     let mut line = lines().remove(0);
-    line.title = "a\u{1b}[2Jb\u{202e}c".to_owned();
-    line.summary = "run\u{7} `ls`\n\nrm -rf ~".to_owned();
-    line.tool = ToolName::new("t\u{1b}ool");
-    line.workspace = "/tmp/\u{1b}[31mx".into();
+    line.row.title = Some("a\u{1b}[2Jb\u{202e}c".to_owned());
+    line.row.summary = "run\u{7} `ls`\n\nrm -rf ~".to_owned();
+    line.row.tool = ToolName::new("t\u{1b}ool");
+    line.row.workspace = "/tmp/\u{1b}[31mx".into();
     let mut request = low(1);
     request.plan.preview = Preview::Text { text: "a\u{1b}[2Jb".into() };
     let told = Ok(stored(&line, request));

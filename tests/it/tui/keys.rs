@@ -1,5 +1,6 @@
 //! The list of keys at three sizes, and a person's own keys at work.
 
+use co::agent::port::Op;
 use co::config::{Source, TableEntry};
 use co::frontend::protocol::{ClientQuery, ClientRequest, QueryAnswer, ServerMessage};
 use co::tool::Risk;
@@ -109,8 +110,9 @@ fn the_inbox_follows_the_keys_of_a_list() {
         opened.answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines() }).wait(600).keys("m");
     let shot = marked.shot();
     assert!(shot.contains("▸[x] low") && shot.contains("F5 yes to 1 marked · y no to 1…"), "{shot}");
-    let decides =
-        |screen: &Screen| screen.asks().iter().any(|ask| matches!(ask, ClientRequest::DecideAll { .. }));
+    let decides = |screen: &Screen| {
+        screen.asks().iter().any(|ask| matches!(ask, ClientRequest::Op(Op::DecideAll { .. })))
+    };
     let denying = marked.keys("y");
     assert!(!decides(&denying), "the key now begins a denial");
     assert!(decides(&denying.keys("<esc><f5>")));

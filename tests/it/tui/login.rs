@@ -1,7 +1,8 @@
 //! Setting up a service on the screen: the list, the form, the models; what the keys do, and that a key is never shown.
 
 use co::frontend::protocol::{
-    ClientRequest, Consent, LoginFailure, LoginNeed, LoginReason, ModelLine, ServerMessage, ServiceLine,
+    ClientRequest, Consent, Credentials, LoginFailure, LoginNeed, LoginReason, ModelLine, ServerMessage,
+    ServiceLine,
 };
 
 use crate::tui::kit::{Screen, at_all_sizes};
@@ -129,8 +130,8 @@ fn models_come_in_while_the_list_is_open() {
 fn told(screen: &Screen) -> Vec<String> {
     let asks = screen.asks();
     let word = |ask: &&ClientRequest| match ask {
-        ClientRequest::Login { service, base_url, key, unencrypted } => {
-            let key = key.as_ref().map(|key| key.secret().expose().to_owned());
+        ClientRequest::Login(Credentials { service, base_url, key, unencrypted }) => {
+            let key = key.as_ref().map(|key| key.expose().to_owned());
             let open = if *unencrypted == Consent::Given { " in the open" } else { "" };
             Some(format!("try {service} {base_url:?} {key:?}{open}"))
         }

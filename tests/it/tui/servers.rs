@@ -3,6 +3,7 @@
 use co::frontend::protocol::{
     ClientRequest, ServerChange, ServerLine, ServerList, ServerMessage, ServerOrigin, Tone,
 };
+use co::message::ToolName;
 use co::tool::mcp::ListedTool;
 
 use crate::tui::kit::{Screen, at_all_sizes};
@@ -15,8 +16,12 @@ fn line(name: &str, state: &str, tone: Tone, is_on: bool, origin: ServerOrigin) 
 fn servers() -> Vec<ServerLine> {
     let held = ServerOrigin::Project { content: Some("c0ffee".into()) };
     let mut files = line("files", "3 tools", Tone::Plain, true, ServerOrigin::Settings);
-    let tool =
-        |name: &str, about: &str, is_on| ListedTool { own_name: name.into(), about: about.into(), is_on };
+    let tool = |name: &str, about: &str, is_on| ListedTool {
+        own_name: name.into(),
+        name: ToolName::new(format!("files_{name}")),
+        about: about.into(),
+        is_on,
+    };
     files.tools = vec![
         tool("read_text_file", "Reads a file as text, whatever its kind", true),
         tool("write_file", "Creates a file, or replaces one", false),

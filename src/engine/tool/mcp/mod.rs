@@ -137,6 +137,8 @@ pub enum ServerState {
 pub struct ListedTool {
     /// The name that the server knows it by.
     pub own_name: String,
+    /// The name that calls and rules use.
+    pub name: ToolName,
     /// Its purpose in a line; also its name here, if that had to be changed.
     pub about: String,
     pub is_on: bool,

@@ -240,6 +240,7 @@ impl Server {
             ListedTool {
                 own_name: tool.name.to_string(),
                 about: if is_plain { about } else { format!("called {name} here: {about}") },
+                name,
                 is_on: allowed.has(&tool.name),
             }
         };

@@ -6,6 +6,7 @@ use super::shape::{DetailPosition, InboxShape};
 use super::{APPROVED, CONTEXT, FILTER_CONTEXT, FILTERED, Inbox, InboxRow, LATER, LoadState, RESUME};
 use crate::frontend::protocol::{Header, InboxLine};
 use crate::message::ToolName;
+use crate::stdx::moment::{age, deadline};
 use crate::stdx::text::{one_line_summary, short_path};
 use crate::store::RequestState;
 use crate::tui::bordered_box::{BorderedBox, column};
@@ -14,7 +15,7 @@ use crate::tui::cells::list::{
     Columns, ListRow, decision_hints, detail as request, heading, join_columns, reason_keys,
 };
 use crate::tui::composer::Rows;
-use crate::tui::keys::{Action, Context, Hint, Keymap, ListKey, Nav};
+use crate::tui::keys::{Action, Context, Hint, ListKey, Nav};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::list::{ListStage, SHOWS_MORE};
 use crate::tui::panel::Screen;
@@ -76,7 +77,7 @@ fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
         Some(line) => Line::of(format!("{} ", screen.context.glyphs.waiting), Role::Waiting)
             .joined(heading(&line.tool, line.risk, line.tainted, screen.context.glyphs))
             .with(format!(" {} ", screen.context.glyphs.dot), Role::Dim)
-            .with(one_line_summary(&line.title, 40), Role::Heading),
+            .with(one_line_summary(line.title(), 40), Role::Heading),
         None => Line::of(format!("{} waiting for you", screen.context.glyphs.waiting), Role::Waiting),
     }
 }
@@ -146,9 +147,9 @@ fn nothing(screen: &Screen<'_>, inbox: &Inbox, width: usize) -> Vec<Line> {
 
 /// Returns the line of a session, above its requests.
 fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
-    let right = Line::of(line.holder.label(), Role::Dim);
+    let right = Line::of(line.holder.word(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
-    let title = Line::of(one_line_summary(&line.title, 40), Role::Heading);
+    let title = Line::of(one_line_summary(line.title(), 40), Role::Heading);
     let place = format!(" {} {}", screen.context.glyphs.dot, short_path(&line.workspace, 40));
     Line::spread(title.with(place, Role::Dim).cut(room), right, width)
 }
@@ -190,26 +191,26 @@ impl InboxTable {
             tool: &line.tool,
             what: Line::of(one_line_summary(&line.summary, 200), Role::Text),
             is_tainted: line.tainted,
-            right: self.right(line, inbox.decides(line), screen.keymap),
+            right: self.right(line, inbox.decides(line), screen),
         };
         self.columns.row(row, screen.context.glyphs)
     }
 
     /// Returns the age and expiry of a request, or the decision sent for it.
-    fn right(&self, line: &InboxLine, word: Option<&'static str>, keymap: &Keymap) -> Line {
+    fn right(&self, line: &InboxLine, word: Option<&'static str>, screen: &Screen<'_>) -> Line {
         let cells = AGE + self.expires;
         let text = match (word, line.state) {
             (Some(APPROVED), _) => {
-                let key = keymap.key_label(CONTEXT, RESUME);
+                let key = screen.keymap.key_label(CONTEXT, RESUME);
                 return Line::of(format!("{APPROVED}, {key} resumes"), Role::Ok);
             }
             (Some(word), _) => return Line::of(format!("{:>cells$}", format!("{word}…")), Role::Waiting),
             (None, RequestState::Later) => "later".to_owned(),
-            (None, _) => line.age.clone(),
+            (None, _) => age(line.created, screen.now),
         };
         let mut right = Line::of(format!("{text:>AGE$}"), Role::Dim);
         if self.expires > 0 {
-            let until = line.expires.as_deref().unwrap_or_default();
+            let until = line.expires.map_or_else(String::new, |at| deadline(at, screen.now, screen.zone));
             let role = if until == "expired" { Role::Fail } else { Role::Dim };
             right = right.with(format!("  {until:<EXPIRES$}"), role);
         }
@@ -237,7 +238,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     };
     lines.truncate(shape.detail_rows);
     if let Some(line) = inbox.chosen().filter(|_| head > 0) {
-        let title = Line::of(one_line_summary(&line.title, 40), Role::Dim);
+        let title = Line::of(one_line_summary(line.title(), 40), Role::Dim);
         let heading = heading(&line.tool, line.risk, line.tainted, screen.context.glyphs);
         lines.insert(0, Line::spread(heading, title, shape.detail_width));
         lines.insert(1, Line::new());

@@ -11,6 +11,7 @@ use super::{
     CONTEXT, FILTER, FILTER_CONTEXT, FILTERED, Inbox, InboxRow, LATER, LoadState, NARROW, OPEN_SESSION,
     RESUME, draw,
 };
+use crate::agent::port::Op;
 use crate::approval::{Approval, RequestId};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage};
 use crate::store::RequestState;
@@ -400,5 +401,5 @@ impl Inbox {
 
 /// Returns the request for one decision on all of these, whichever process has their sessions.
 fn decision(these: &[RequestId], approval: Approval) -> ClientRequest {
-    ClientRequest::DecideAll { requests: these.to_vec(), approval }
+    ClientRequest::Op(Op::DecideAll { requests: these.to_vec(), approval })
 }

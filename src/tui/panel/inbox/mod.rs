@@ -297,5 +297,5 @@ fn is_approved(line: &InboxLine) -> bool {
 
 /// Returns the text that the filter searches.
 fn searched_text(line: &InboxLine) -> String {
-    format!("{} {} {} {}", line.risk.word(), line.tool.as_str(), line.summary, line.title)
+    format!("{} {} {} {}", line.risk.word(), line.tool.as_str(), line.summary, line.title())
 }
