@@ -4,7 +4,6 @@
 //! messages, in one ordered stream. Plain values only; both directions are bounded channels.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -444,14 +443,6 @@ impl InboxLine {
     /// Returns the session's title.
     pub fn title(&self) -> &str {
         self.row.title.as_deref().unwrap_or("untitled")
-    }
-}
-
-impl Deref for InboxLine {
-    type Target = RequestRow;
-
-    fn deref(&self) -> &RequestRow {
-        &self.row
     }
 }
 

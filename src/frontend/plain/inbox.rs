@@ -35,9 +35,9 @@ impl Plain {
         self.answered();
         let wanted = std::mem::take(&mut self.inbox_words);
         lines.retain(|line| {
-            let risk = line.risk.word();
-            let text =
-                format!("{risk} {} {} {}", line.tool.as_str(), line.summary, line.title()).to_lowercase();
+            let risk = line.row.risk.word();
+            let text = format!("{risk} {} {} {}", line.row.tool.as_str(), line.row.summary, line.title())
+                .to_lowercase();
             wanted.split_whitespace().all(|word| text.contains(word))
         });
         self.listed_requests.clear();
@@ -49,8 +49,8 @@ impl Plain {
         let now = self.began.saturating_add(passed);
         let mut session = None;
         for (at, line) in lines.iter().take(LISTED).enumerate() {
-            if session != Some(&line.session) {
-                session = Some(&line.session);
+            if session != Some(&line.row.session) {
+                session = Some(&line.row.session);
                 self.page.line(&format!("{}:", heading(line)));
             }
             self.page.block(&format!("{}: {}", at + 1, entry(line, &now)), "  ");
@@ -67,7 +67,7 @@ impl Plain {
     /// Requests the details of the request with this number.
     pub(super) fn decide_listed(&mut self, number: &str) {
         let Some(line) = numbered(&self.listed_requests, number) else { return self.page.line(WHICH) };
-        self.query(ClientQuery::Request { request: line.id.clone() });
+        self.query(ClientQuery::Request { request: line.row.id.clone() });
     }
 
     /// Asks about the received request, like one of this session.
@@ -115,7 +115,7 @@ impl Plain {
 }
 
 fn heading(line: &InboxLine) -> String {
-    let folder = one_line_summary(&line.workspace.display().to_string(), TITLE);
+    let folder = one_line_summary(&line.row.workspace.display().to_string(), TITLE);
     format!("{}, in {folder}, {}", one_line_summary(line.title(), TITLE), line.holder.word())
 }
 
@@ -123,16 +123,16 @@ fn heading(line: &InboxLine) -> String {
 fn entry(line: &InboxLine, now: &Zoned) -> String {
     let mut text = format!(
         "{} risk, {}, {}",
-        line.risk.word(),
-        line.tool.as_str(),
-        one_line_summary(&line.summary, SUMMARY)
+        line.row.risk.word(),
+        line.row.tool.as_str(),
+        one_line_summary(&line.row.summary, SUMMARY)
     );
-    if line.tainted {
+    if line.row.tainted {
         text.push_str(", with untrusted text");
     }
-    let age = age(line.created, now.timestamp());
+    let age = age(line.row.created, now.timestamp());
     text.push_str(&format!(", waiting for {}", if age == "now" { "a moment" } else { &age }));
-    match line.expires {
+    match line.row.expires {
         Some(at) if at <= now.timestamp() => text.push_str(", expired"),
         Some(at) => {
             text.push_str(&format!(", expires {}", deadline(at, now.timestamp(), now.time_zone())));

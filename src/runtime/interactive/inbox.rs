@@ -82,7 +82,7 @@ impl ClientHandler {
         let mut lines: Vec<InboxLine> = rows.into_iter().map(line).collect();
         // An owner takes its decisions by itself.
         for line in approved.into_iter().map(line).filter(|line| line.holder == Holder::NoProcess) {
-            let last = lines.iter().rposition(|other| other.session == line.session);
+            let last = lines.iter().rposition(|other| other.row.session == line.row.session);
             lines.insert(last.map_or(lines.len(), |last| last + 1), line);
         }
         Some(lines)

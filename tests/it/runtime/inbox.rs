@@ -59,7 +59,7 @@ impl Client {
 }
 
 fn shown(lines: &[InboxLine]) -> Vec<(&str, Holder, &str)> {
-    lines.iter().map(|line| (line.title(), line.holder, line.tool.as_str())).collect()
+    lines.iter().map(|line| (line.title(), line.holder, line.row.tool.as_str())).collect()
 }
 
 #[test]
@@ -79,17 +79,20 @@ fn requests_of_two_sessions_are_decided_from_one() {
             [("write a", Holder::NoProcess, "write_file"), ("write b", Holder::Here, "write_file")]
         );
         let whole = client.request(&first.0).await.unwrap();
-        assert_eq!((whole.request.args["path"].as_str(), &whole.session), (Some("a.txt"), &lines[0].session));
+        assert_eq!(
+            (whole.request.args["path"].as_str(), &whole.session),
+            (Some("a.txt"), &lines[0].row.session)
+        );
         assert!(client.request("ffff").await.unwrap_err().ends_with('.'));
 
         client.all(&[&first, &second], Approval::yes()).await;
         assert_eq!(client.end().await, TurnEnd::Completed, "the one at hand goes on by itself");
         assert_eq!((co.read("a.txt"), co.read("b.txt").as_deref()), (None, Some("two\n")));
         client.idle().await;
-        let approved: Vec<RequestState> = client.inbox().await.iter().map(|line| line.state).collect();
+        let approved: Vec<RequestState> = client.inbox().await.iter().map(|line| line.row.state).collect();
         assert_eq!(approved, [RequestState::Approved], "until its session is resumed");
 
-        client.ask(ClientRequest::ResumeNow { session: lines[0].session.clone() }).await;
+        client.ask(ClientRequest::ResumeNow { session: lines[0].row.session.clone() }).await;
         assert_eq!(client.notice("resume").await, "“write a” continues in the background.");
         assert_eq!(client.notice("resume").await, "“write a” continued and is done.");
         assert_eq!(co.read("a.txt").as_deref(), Some("one\n"));
@@ -175,7 +178,8 @@ fn what_another_process_decides_is_told_at_once() {
             .await;
         other.decide(&waiting[1], Approval::yes(), Decider::Cli).await.unwrap();
         client.elsewhere(0).await;
-        let undecided = client.inbox().await.into_iter().filter(|line| line.state == RequestState::Waiting);
+        let undecided =
+            client.inbox().await.into_iter().filter(|line| line.row.state == RequestState::Waiting);
         assert_eq!(undecided.count(), 0, "answered while the turn runs");
         client.close().await;
     });
@@ -258,7 +262,7 @@ fn a_session_beside_is_ended_and_saved() {
         assert!(client.notice("resume").await.contains("in the background"));
         assert!(client.notice("resume").await.contains("waiting"), "nothing is decided yet");
 
-        let ids: Vec<&RequestId> = lines.iter().map(|line| &line.id).collect();
+        let ids: Vec<&RequestId> = lines.iter().map(|line| &line.row.id).collect();
         assert!(ids.contains(&&first));
         client.all(&ids, Approval::yes()).await;
         client.elsewhere(0).await;

@@ -82,13 +82,13 @@ pub fn lines() -> Vec<InboxLine> {
 pub fn stored(line: &InboxLine, request: Request) -> Box<StoredRequest> {
     Box::new(StoredRequest {
         request,
-        session: line.session.clone(),
-        title: line.title.clone(),
-        workspace: line.workspace.clone(),
+        session: line.row.session.clone(),
+        title: line.row.title.clone(),
+        workspace: line.row.workspace.clone(),
         turn: 1,
         args_hash: "0".repeat(32),
-        state: line.state,
-        timing: line.timing,
+        state: line.row.state,
+        timing: line.row.timing,
         decision: None,
         created: jiff::Timestamp::UNIX_EPOCH,
         decided_at: None,
@@ -114,7 +114,7 @@ impl Screen {
                 return;
             };
             let number = u32::from_str_radix(&request.0, 16).unwrap();
-            let line = lines().into_iter().find(|line| line.id == request);
+            let line = lines().into_iter().find(|line| line.row.id == request);
             let told =
                 line.map(|line| stored(&line, whole(number))).ok_or_else(|| "There is none.".to_owned());
             self.tell_answer(ClientQuery::Request { request }, QueryAnswer::Request { request: told });
@@ -224,7 +224,7 @@ fn high_is_confirmed_by_itself_after_a_moment() {
     let shot = unseen.shot();
     assert!(shot.contains("[ ] HIGH") && shot.contains("! HIGH is marked once all of it was"), "{shot}");
     assert!(once().wait(1_100).at("<up>").wait(10).at("<down>y").decided_all().is_empty(), "gone away from");
-    let gone: Vec<InboxLine> = lines().into_iter().filter(|line| line.id != id(4)).collect();
+    let gone: Vec<InboxLine> = lines().into_iter().filter(|line| line.row.id != id(4)).collect();
     let gone = once().wait(1_100).answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: gone }).at("y");
     assert!(gone.decided_all().is_empty(), "decided elsewhere, and another stands in its place");
     let mut lines = lines();
@@ -287,7 +287,10 @@ fn unseen_ones_among_the_marked_come_first() {
 #[test]
 fn others_decide_too() {
     let without = |numbers: &[u32]| {
-        lines().into_iter().filter(|line| !numbers.iter().any(|one| line.id == id(*one))).collect::<Vec<_>>()
+        lines()
+            .into_iter()
+            .filter(|line| !numbers.iter().any(|one| line.row.id == id(*one)))
+            .collect::<Vec<_>>()
     };
     let mut renewed =
         five().notice(ServerMessage::Elsewhere { count: 4 }).notice(ServerMessage::Elsewhere { count: 3 });

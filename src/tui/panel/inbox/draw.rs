@@ -75,7 +75,7 @@ pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
 fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
     match inbox.chosen().filter(|_| inbox.is_whole) {
         Some(line) => Line::of(format!("{} ", screen.context.glyphs.waiting), Role::Waiting)
-            .joined(heading(&line.tool, line.risk, line.tainted, screen.context.glyphs))
+            .joined(heading(&line.row.tool, line.row.risk, line.row.tainted, screen.context.glyphs))
             .with(format!(" {} ", screen.context.glyphs.dot), Role::Dim)
             .with(one_line_summary(line.title(), 40), Role::Heading),
         None => Line::of(format!("{} waiting for you", screen.context.glyphs.waiting), Role::Waiting),
@@ -150,7 +150,7 @@ fn session(screen: &Screen<'_>, line: &InboxLine, width: usize) -> Line {
     let right = Line::of(line.holder.word(), Role::Dim);
     let room = width.saturating_sub(right.width() + 2);
     let title = Line::of(one_line_summary(line.title(), 40), Role::Heading);
-    let place = format!(" {} {}", screen.context.glyphs.dot, short_path(&line.workspace, 40));
+    let place = format!(" {} {}", screen.context.glyphs.dot, short_path(&line.row.workspace, 40));
     Line::spread(title.with(place, Role::Dim).cut(room), right, width)
 }
 
@@ -168,9 +168,9 @@ impl InboxTable {
                 InboxRow::Session(_) => None,
             })
         };
-        let tools = visible().map(|line| -> &ToolName { &line.tool });
+        let tools = visible().map(|line| -> &ToolName { &line.row.tool });
         let columns = Columns::of(shape.list_width, NARROW, 0, tools);
-        let has_moments = !columns.is_narrow && visible().any(|line| line.expires.is_some());
+        let has_moments = !columns.is_narrow && visible().any(|line| line.row.expires.is_some());
         Self { columns, expires: if has_moments { EXPIRES + 2 } else { 0 } }
     }
 
@@ -187,10 +187,10 @@ impl InboxTable {
             is_chosen,
             mark: inbox.mark(line),
             number: 0,
-            risk: line.risk,
-            tool: &line.tool,
-            what: Line::of(one_line_summary(&line.summary, 200), Role::Text),
-            is_tainted: line.tainted,
+            risk: line.row.risk,
+            tool: &line.row.tool,
+            what: Line::of(one_line_summary(&line.row.summary, 200), Role::Text),
+            is_tainted: line.row.tainted,
             right: self.right(line, inbox.decides(line), screen),
         };
         self.columns.row(row, screen.context.glyphs)
@@ -199,18 +199,18 @@ impl InboxTable {
     /// Returns the age and expiry of a request, or the decision sent for it.
     fn right(&self, line: &InboxLine, word: Option<&'static str>, screen: &Screen<'_>) -> Line {
         let cells = AGE + self.expires;
-        let text = match (word, line.state) {
+        let text = match (word, line.row.state) {
             (Some(APPROVED), _) => {
                 let key = screen.keymap.key_label(CONTEXT, RESUME);
                 return Line::of(format!("{APPROVED}, {key} resumes"), Role::Ok);
             }
             (Some(word), _) => return Line::of(format!("{:>cells$}", format!("{word}…")), Role::Waiting),
             (None, RequestState::Later) => "later".to_owned(),
-            (None, _) => age(line.created, screen.now),
+            (None, _) => age(line.row.created, screen.now),
         };
         let mut right = Line::of(format!("{text:>AGE$}"), Role::Dim);
         if self.expires > 0 {
-            let until = line.expires.map_or_else(String::new, |at| deadline(at, screen.now, screen.zone));
+            let until = line.row.expires.map_or_else(String::new, |at| deadline(at, screen.now, screen.zone));
             let role = if until == "expired" { Role::Fail } else { Role::Dim };
             right = right.with(format!("  {until:<EXPIRES$}"), role);
         }
@@ -221,7 +221,7 @@ impl InboxTable {
 /// Returns the chosen request in exactly its rows.
 fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let head = shape.detail_head;
-    let mut lines = match inbox.chosen().map(|line| inbox.details.known.get(&line.id)) {
+    let mut lines = match inbox.chosen().map(|line| inbox.details.known.get(&line.row.id)) {
         None => Vec::new(),
         Some(None) => vec![Line::of("looking…", Role::Dim)],
         Some(Some(Detail::Gone(text))) => {
@@ -239,7 +239,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     lines.truncate(shape.detail_rows);
     if let Some(line) = inbox.chosen().filter(|_| head > 0) {
         let title = Line::of(one_line_summary(line.title(), 40), Role::Dim);
-        let heading = heading(&line.tool, line.risk, line.tainted, screen.context.glyphs);
+        let heading = heading(&line.row.tool, line.row.risk, line.row.tainted, screen.context.glyphs);
         lines.insert(0, Line::spread(heading, title, shape.detail_width));
         lines.insert(1, Line::new());
     }

@@ -124,7 +124,7 @@ impl PanelState for Inbox {
         let shape = InboxShape::of(self, screen);
         for at in shape.list.clone() {
             if let Some(InboxRow::Request(index)) = self.rows.get(at) {
-                self.glanced.insert(self.lines[*index].id.clone());
+                self.glanced.insert(self.lines[*index].row.id.clone());
             }
         }
         let Some(id) = self.chosen_id() else { return };
@@ -219,7 +219,7 @@ impl Inbox {
     }
 
     fn chosen_id(&self) -> Option<RequestId> {
-        self.chosen().map(|line| line.id.clone())
+        self.chosen().map(|line| line.row.id.clone())
     }
 
     /// Returns the listed requests that can be decided, in the order of the list, and the chosen one of them.
@@ -252,7 +252,7 @@ impl Inbox {
 
     /// Says that approved requests run only once their session is resumed, if it is not open anywhere.
     fn resumable(&self, ids: &[RequestId], keymap: &Keymap) -> Option<String> {
-        let is_closed = |line: &&InboxLine| ids.contains(&line.id) && line.holder == Holder::NoProcess;
+        let is_closed = |line: &&InboxLine| ids.contains(&line.row.id) && line.holder == Holder::NoProcess;
         self.lines.iter().find(is_closed)?;
         let resume = [(CONTEXT, RESUME, "resumes it now")];
         Some(keymap.with_hints("approved; its session is not open anywhere", &resume))
@@ -272,8 +272,8 @@ impl Inbox {
 
     fn later(&mut self, cx: &mut PanelContext<'_>) {
         let these = self.list.marked_or(self.open_rows());
-        let waiting = self.requests().filter(|line| line.state == RequestState::Waiting);
-        let waiting: HashSet<&RequestId> = waiting.map(|line| &line.id).collect();
+        let waiting = self.requests().filter(|line| line.row.state == RequestState::Waiting);
+        let waiting: HashSet<&RequestId> = waiting.map(|line| &line.row.id).collect();
         let wanted = these.into_iter().map(|one| one.id).filter(|id| waiting.contains(id));
         let wanted: Vec<RequestId> = wanted.collect();
         if wanted.is_empty() {
@@ -286,8 +286,8 @@ impl Inbox {
     /// Goes to the card if the request is of this session; else shows all of it here.
     fn look_at(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
         if let Some(line) = self.chosen() {
-            if line.holder == Holder::Here && cx.cards.find(&line.id).is_some() {
-                return PanelEffect::ToCard(line.id.clone());
+            if line.holder == Holder::Here && cx.cards.find(&line.row.id).is_some() {
+                return PanelEffect::ToCard(line.row.id.clone());
             }
             self.is_whole = !self.is_whole;
         }
@@ -299,7 +299,7 @@ impl Inbox {
     fn resume(&mut self, cx: &mut PanelContext<'_>) {
         let Some(line) = self.chosen() else { return };
         match line.holder {
-            Holder::NoProcess => cx.send(ClientRequest::ResumeNow { session: line.session.clone() }),
+            Holder::NoProcess => cx.send(ClientRequest::ResumeNow { session: line.row.session.clone() }),
             Holder::Here => {
                 self.advise("this is the current session: it continues once everything is decided");
             }
@@ -313,7 +313,7 @@ impl Inbox {
     /// Opens the session of the chosen request in place of the current one.
     fn open_session(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
         let Some(line) = self.chosen() else { return PanelEffect::Stay };
-        let session = line.session.clone();
+        let session = line.row.session.clone();
         match line.holder {
             Holder::Here => return PanelEffect::Close,
             Holder::Another | Holder::NoProcess if cx.turn_runs => cx.flash(stop_first(cx.screen.keymap)),

@@ -119,28 +119,28 @@ impl Inbox {
     /// Replaces the list. The chosen request stays chosen; if it is gone, the one that takes its place is chosen. Returns
     /// whether it is gone without a decision that was sent from here.
     fn replace(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> bool {
-        let before = self.chosen().map(|line| line.id.clone());
+        let before = self.chosen().map(|line| line.row.id.clone());
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
         self.order();
         self.load_state = LoadState::Loaded;
-        let waits: HashSet<&RequestId> = self.lines.iter().map(|line| &line.id).collect();
+        let waits: HashSet<&RequestId> = self.lines.iter().map(|line| &line.row.id).collect();
         self.list.retain(|id| waits.contains(id));
         self.glanced.retain(|id| waits.contains(id));
         self.deciding.retain(|id, (_, until)| *until > now_ms && waits.contains(id));
         self.details.retain(|id| waits.contains(id));
         for line in &self.lines {
-            if line.state != RequestState::Waiting {
-                self.deciding.remove(&line.id);
+            if line.row.state != RequestState::Waiting {
+                self.deciding.remove(&line.row.id);
             }
         }
         self.arrange(before.as_ref());
-        before.is_some() && !was_sent && self.chosen().map(|line| &line.id) != before.as_ref()
+        before.is_some() && !was_sent && self.chosen().map(|line| &line.row.id) != before.as_ref()
     }
 
     /// Rebuilds the rows after the filter or the scope changed.
     pub fn list_again(&mut self) {
-        let before = self.chosen().map(|line| line.id.clone());
+        let before = self.chosen().map(|line| line.row.id.clone());
         self.arrange(before.as_ref());
     }
 
@@ -152,12 +152,12 @@ impl Inbox {
         self.rows.clear();
         let mut head: Option<&SessionId> = None;
         for (index, line) in self.lines.iter().enumerate() {
-            let outside = session.as_ref().is_some_and(|session| line.session != *session);
+            let outside = session.as_ref().is_some_and(|session| line.row.session != *session);
             if outside || query.as_mut().is_some_and(|query| query.score(&searched_text(line)).is_none()) {
                 continue;
             }
-            if head != Some(&line.session) {
-                head = Some(&line.session);
+            if head != Some(&line.row.session) {
+                head = Some(&line.row.session);
                 self.rows.push(InboxRow::Session(index));
             }
             self.rows.push(InboxRow::Request(index));
@@ -177,9 +177,9 @@ impl Inbox {
 
     /// Returns the session of the narrowed scope: that of the chosen request, or else the current one.
     fn session_of(&self, wanted: Option<&RequestId>) -> Option<SessionId> {
-        let chosen = self.lines.iter().find(|line| Some(&line.id) == wanted);
+        let chosen = self.lines.iter().find(|line| Some(&line.row.id) == wanted);
         let here = || self.lines.iter().find(|line| line.holder == Holder::Here);
-        chosen.or_else(here).or(self.lines.first()).map(|line| line.session.clone())
+        chosen.or_else(here).or(self.lines.first()).map(|line| line.row.session.clone())
     }
 
     pub fn turn_scope(&mut self) {
@@ -207,21 +207,22 @@ impl Inbox {
     /// Orders the requests: those that were postponed after the others of their session, and sessions where nothing
     /// new waits after the others.
     fn order(&mut self) {
-        let is_new = |line: &InboxLine| line.state == RequestState::Waiting;
+        let is_new = |line: &InboxLine| line.row.state == RequestState::Waiting;
         let new: HashSet<SessionId> =
-            self.lines.iter().filter(|line| is_new(line)).map(|line| line.session.clone()).collect();
+            self.lines.iter().filter(|line| is_new(line)).map(|line| line.row.session.clone()).collect();
         let mut places: HashMap<SessionId, usize> = HashMap::new();
         for line in &self.lines {
             let next = places.len();
-            places.entry(line.session.clone()).or_insert(next);
+            places.entry(line.row.session.clone()).or_insert(next);
         }
-        self.lines.sort_by_key(|line| (!new.contains(&line.session), places[&line.session], !is_new(line)));
+        self.lines
+            .sort_by_key(|line| (!new.contains(&line.row.session), places[&line.row.session], !is_new(line)));
     }
 
     /// Returns the numbers of listed requests and sessions.
     pub fn listed(&self) -> (usize, usize) {
         let undecided: Vec<&InboxLine> = self.requests().filter(|line| !is_approved(line)).collect();
-        let sessions: HashSet<&SessionId> = undecided.iter().map(|line| &line.session).collect();
+        let sessions: HashSet<&SessionId> = undecided.iter().map(|line| &line.row.session).collect();
         (undecided.len(), sessions.len())
     }
 
@@ -236,7 +237,7 @@ impl Inbox {
     }
 
     pub fn go_to(&mut self, id: &RequestId) {
-        let is_it = |row: &InboxRow| matches!(row, InboxRow::Request(at) if self.lines[*at].id == *id);
+        let is_it = |row: &InboxRow| matches!(row, InboxRow::Request(at) if self.lines[*at].row.id == *id);
         if let Some(at) = self.rows.iter().position(is_it) {
             self.at = at;
         }
@@ -253,15 +254,15 @@ impl Inbox {
     /// Returns a request's data for a decision, unless one was sent.
     pub fn open(&self, line: &InboxLine) -> Option<OpenRequest> {
         self.decides(line).is_none().then(|| OpenRequest {
-            id: line.id.clone(),
-            risk: line.risk,
+            id: line.row.id.clone(),
+            risk: line.row.risk,
             seen: self.seen(line),
-            is_tainted: line.tainted,
+            is_tainted: line.row.tainted,
         })
     }
 
     pub fn mark(&self, line: &InboxLine) -> RowMark {
-        if self.decides(line).is_some() { RowMark::Decided } else { self.list.mark(&line.id) }
+        if self.decides(line).is_some() { RowMark::Decided } else { self.list.mark(&line.row.id) }
     }
 
     /// Returns the number of listed requests that are marked.
@@ -271,7 +272,11 @@ impl Inbox {
 
     /// Returns the word for a decision that was sent or made.
     pub fn decides(&self, line: &InboxLine) -> Option<&'static str> {
-        if is_approved(line) { Some(APPROVED) } else { self.deciding.get(&line.id).map(|(word, _)| *word) }
+        if is_approved(line) {
+            Some(APPROVED)
+        } else {
+            self.deciding.get(&line.row.id).map(|(word, _)| *word)
+        }
     }
 
     /// Records that decisions on these were sent.
@@ -284,18 +289,19 @@ impl Inbox {
 
     /// Returns how much of it was seen. For a low-risk request without taint its row is enough.
     fn seen(&self, line: &InboxLine) -> SeenPart {
-        let row_says_it = line.risk == Risk::Low && !line.tainted;
-        let all = self.details.seen.contains(&line.id) || (row_says_it && self.glanced.contains(&line.id));
+        let row_says_it = line.row.risk == Risk::Low && !line.row.tainted;
+        let all =
+            self.details.seen.contains(&line.row.id) || (row_says_it && self.glanced.contains(&line.row.id));
         if all { SeenPart::All } else { SeenPart::UpTo(0) }
     }
 }
 
 /// Whether it was approved, and waits for its session to be resumed.
 fn is_approved(line: &InboxLine) -> bool {
-    matches!(line.state, RequestState::Approved | RequestState::Edited | RequestState::Replaced)
+    matches!(line.row.state, RequestState::Approved | RequestState::Edited | RequestState::Replaced)
 }
 
 /// Returns the text that the filter searches.
 fn searched_text(line: &InboxLine) -> String {
-    format!("{} {} {} {}", line.risk.word(), line.tool.as_str(), line.summary, line.title())
+    format!("{} {} {} {}", line.row.risk.word(), line.row.tool.as_str(), line.row.summary, line.title())
 }
