@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::agent::port::{Event, Op};
 use crate::approval::rules::RuleScope;
 use crate::approval::{AutoApprove, Request, RequestId};
@@ -501,8 +503,8 @@ pub struct SessionLine {
     pub workspace: PathBuf,
     /// Whether it belongs to this folder.
     pub here: bool,
-    /// The age of its last record, e.g. `2 h ago`.
-    pub when: String,
+    /// The time of its last record.
+    pub updated: Timestamp,
     /// Turns started.
     pub turns: u32,
     /// Pending requests in it.

@@ -7,6 +7,8 @@ mod area;
 mod template;
 mod word;
 
+use jiff::Zoned;
+
 pub use self::area::{Area, ROOMY, window};
 pub use self::template::TemplateGap;
 pub use self::word::{CompletionWord, WordKind, word};
@@ -15,6 +17,7 @@ use crate::command::about_mode;
 use crate::config::Mode;
 use crate::frontend::protocol::{CommandLine, SessionLine};
 use crate::history::SessionId;
+use crate::stdx::moment::ago;
 use crate::tool::ToolSpec;
 
 /// The owner's slash commands, and the tools whose arguments can be edited.
@@ -179,10 +182,10 @@ impl Completion {
     }
 
     /// Looks up completions for `word`; closes the popup if there are none.
-    pub fn look_up(&mut self, word: CompletionWord, known: &CompletionSources) {
+    pub fn look_up(&mut self, word: CompletionWord, known: &CompletionSources, now: &Zoned) {
         self.dismissed = None;
         let (rows, found) = match &word.kind {
-            WordKind::Command => palette_rows(&word.text, known),
+            WordKind::Command => palette_rows(&word.text, known, now),
             WordKind::Argument { command } => argument_rows(&word.text, command, known),
             WordKind::Mention | WordKind::ShellWord => self.file_rows(&word.text),
         };
@@ -240,10 +243,10 @@ impl Popup {
 }
 
 /// Returns commands, sessions, models and modes as one list; labels that begin with the word come first.
-fn palette_rows(typed: &str, known: &CompletionSources) -> (Vec<Row>, usize) {
+fn palette_rows(typed: &str, known: &CompletionSources, now: &Zoned) -> (Vec<Row>, usize) {
     let lower = typed.to_lowercase();
     let mut rows = command_rows(&lower, &known.commands);
-    rows.extend(rows_of(&lower, &known.sessions, |one| &one.title, session_row));
+    rows.extend(rows_of(&lower, &known.sessions, |one| &one.title, |one| session_row(one, now)));
     let args = |name: &str| {
         let command = known.commands.iter().find(|command| command.name == name);
         command.map(|command| command.args.as_slice()).unwrap_or_default()
@@ -282,9 +285,9 @@ fn rows_of<T>(typed: &str, all: &[T], label: fn(&T) -> &String, row: impl Fn(&T)
     found.into_iter().map(row).collect()
 }
 
-fn session_row(one: &SessionLine) -> Row {
+fn session_row(one: &SessionLine, now: &Zoned) -> Row {
     let waiting = if one.waiting > 0 { format!(", {} waiting", one.waiting) } else { String::new() };
-    let about = format!("{}{waiting}", one.when);
+    let about = format!("{}{waiting}", ago(one.updated, now.timestamp(), now.time_zone()));
     Row {
         about,
         source: "session".to_owned(),
@@ -425,13 +428,17 @@ mod tests {
             title: "Birds of the lake".to_owned(),
             workspace: "/w".into(),
             here: true,
-            when: "today".to_owned(),
+            updated: jiff::Timestamp::UNIX_EPOCH,
             turns: 1,
             waiting: 0,
         }];
         let known =
             CompletionSources { commands: commands.to_vec(), sessions, ..CompletionSources::default() };
-        completion.look_up(CompletionWord { kind, from: 0, to: 0, text: text.to_owned() }, &known);
+        completion.look_up(
+            CompletionWord { kind, from: 0, to: 0, text: text.to_owned() },
+            &known,
+            &Zoned::default(),
+        );
         completion
             .popup
             .map(|popup| popup.rows)
@@ -451,7 +458,7 @@ mod tests {
             .collect();
         let look_up = |completion: &mut Completion, text: &str| {
             let word = CompletionWord { kind: WordKind::Mention, from: 0, to: 0, text: text.to_owned() };
-            completion.look_up(word, &CompletionSources::default());
+            completion.look_up(word, &CompletionSources::default(), &Zoned::default());
             completion.popup.as_ref().map(|popup| (popup.rows.clone(), popup.found))
         };
         let words =

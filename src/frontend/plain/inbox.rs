@@ -1,6 +1,6 @@
 //! The inbox as numbered lines, and requests of other sessions as questions. Numbers refer to the last printed list.
 
-use jiff::{SignedDuration, Zoned};
+use jiff::Zoned;
 
 use super::approvals::Origin;
 use super::describe;
@@ -45,8 +45,7 @@ impl Plain {
             let words = if wanted.is_empty() { NONE_WAITING } else { "No matching requests." };
             return self.page.line(words);
         }
-        let passed = SignedDuration::from_millis(i64::try_from(self.now_ms).unwrap_or(i64::MAX));
-        let now = self.began.saturating_add(passed);
+        let now = self.now();
         let mut session = None;
         for (at, line) in lines.iter().take(LISTED).enumerate() {
             if session != Some(&line.row.session) {

@@ -2,11 +2,14 @@
 //!
 //! Numbers refer to the last printed list; a list alone opens nothing. Called by the state and its commands.
 
+use jiff::Zoned;
+
 use super::approvals::Approvals;
 use super::describe;
 use super::state::{Plain, WaitTarget};
 use crate::command::{STOP_FIRST, TURN_RUNS, numbered};
 use crate::frontend::protocol::{ClientRequest, SessionLine};
+use crate::stdx::moment::ago;
 use crate::stdx::text::{count, one_line_summary};
 
 /// Maximum number of sessions printed; words after the command filter the list.
@@ -31,9 +34,10 @@ impl Plain {
             let words = if wanted.is_empty() { "No other sessions yet." } else { "No matching sessions." };
             return self.page.line(words);
         }
+        let now = self.now();
         self.page.line("Other sessions, the latest first:");
         for (at, one) in found.iter().take(LISTED).enumerate() {
-            self.page.block(&format!("{}: {}", at + 1, entry(one)), "  ");
+            self.page.block(&format!("{}: {}", at + 1, entry(one, &now)), "  ");
         }
         if found.len() > LISTED {
             let more = found.len() - LISTED;
@@ -70,9 +74,13 @@ impl Plain {
 }
 
 /// Describes a session in one line.
-fn entry(one: &SessionLine) -> String {
+fn entry(one: &SessionLine, now: &Zoned) -> String {
     let title = one_line_summary(&one.title, TITLE);
-    let mut text = format!("{title}, {}, {}", one.when, count(one.turns, "turn"));
+    let mut text = format!(
+        "{title}, {}, {}",
+        ago(one.updated, now.timestamp(), now.time_zone()),
+        count(one.turns, "turn")
+    );
     if one.waiting > 0 {
         text.push_str(&format!(", {}", describe::approvals(one.waiting)));
     }

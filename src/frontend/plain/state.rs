@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use jiff::Zoned;
+use jiff::{SignedDuration, Zoned};
 
 use super::approvals::{Approvals, State};
 use super::arguments::StreamedArguments;
@@ -251,6 +251,12 @@ impl Plain {
     /// Whether lines that arrive at once are one prompt.
     pub fn takes_pastes(&self) -> bool {
         self.setup.echoes && self.approvals.open.is_none() && self.cap.is_none()
+    }
+
+    /// Returns the wall-clock time of the last input.
+    pub(super) fn now(&self) -> Zoned {
+        let passed = SignedDuration::from_millis(i64::try_from(self.now_ms).unwrap_or(i64::MAX));
+        self.began.saturating_add(passed)
     }
 
     /// Whether the owner sent its goodbye or was asked to.

@@ -12,8 +12,6 @@ use crate::history::SessionId;
 use crate::message::{AssistantMessage, Message, PartKind, UserPart, images};
 use crate::runtime::{OpenedSession, SessionTarget};
 use crate::session::Session;
-use crate::stdx::clock::system_zone;
-use crate::stdx::moment::ago;
 use crate::stdx::text::one_line_summary;
 use crate::store::{InputScope, SessionFilter, SessionSummary, Store, TypedLine};
 
@@ -45,11 +43,10 @@ impl ClientHandler {
 
     async fn list(&self, filter: SessionFilter, limit: usize) -> Option<Vec<SessionLine>> {
         let found = self.or_say("sessions", self.app.store.listed_sessions(filter, limit).await).await?;
-        let now = self.app.store.clock().now();
         let line = |one: SessionSummary| SessionLine {
             title: one_line_summary(one.title.as_deref().unwrap_or_default(), TITLE),
             here: one.workspace == self.app.world.workspace,
-            when: ago(one.updated, now, &system_zone()),
+            updated: one.updated,
             id: one.id,
             workspace: one.workspace,
             turns: one.turns,

@@ -129,7 +129,7 @@ fn accept(model: &mut Model, then: EnterAction) {
     match kind {
         // Completion continues with the content of the folder.
         WordKind::Mention | WordKind::ShellWord if is_folder => {
-            model.completion.look_up(word, &model.known);
+            look_up(model, word);
             model.completion.seen = model.composer.revision;
         }
         WordKind::Argument { .. } => model.completion.dismiss_at(word),
@@ -190,7 +190,7 @@ pub fn follow(model: &mut Model, cmds: &mut Vec<Cmd>) {
         WordKind::Argument { .. } => {}
     }
     if model.completion.popup.as_ref().is_none_or(|popup| popup.word != word) {
-        model.completion.look_up(word, &model.known);
+        look_up(model, word);
     }
 }
 
@@ -200,7 +200,7 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
         return false;
     };
     ask_files(model, cmds);
-    model.completion.look_up(word, &model.known);
+    look_up(model, word);
     if model.completion.popup.as_ref().is_some_and(|popup| popup.found == 1) {
         accept(model, EnterAction::Accept);
     }
@@ -220,7 +220,7 @@ pub fn suggested(model: &mut Model, command: String, argument: String, values: &
     });
     model.known.suggested = Some(suggested);
     if let Some(word) = wanted.filter(|word| !model.completion.is_dismissed(word)) {
-        model.completion.look_up(word, &model.known);
+        look_up(model, word);
     }
 }
 
@@ -233,7 +233,7 @@ fn suggested_resources(model: &mut Model, template: &str, values: &[String]) {
     paths.extend(new.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
     model.completion.list(paths);
     if !model.completion.is_dismissed(&word) {
-        model.completion.look_up(word, &model.known);
+        look_up(model, word);
     }
 }
 
@@ -241,6 +241,11 @@ fn suggested_resources(model: &mut Model, template: &str, values: &[String]) {
 pub fn files(model: &mut Model, paths: Vec<String>) {
     model.completion.tell(paths);
     renew(model);
+}
+
+fn look_up(model: &mut Model, word: CompletionWord) {
+    let now = model.now().to_zoned(model.began.time_zone().clone());
+    model.completion.look_up(word, &model.known, &now);
 }
 
 pub fn sessions(model: &mut Model, sessions: Vec<SessionLine>) {
@@ -251,7 +256,7 @@ pub fn sessions(model: &mut Model, sessions: Vec<SessionLine>) {
 /// Looks up the same word again, because more may be known.
 pub fn renew(model: &mut Model) {
     if let Some(word) = model.completion.popup.as_ref().map(|popup| popup.word.clone()) {
-        model.completion.look_up(word, &model.known);
+        look_up(model, word);
     }
 }
 

@@ -554,7 +554,7 @@ fn session(number: usize, title: &str, waiting: usize) -> SessionLine {
         title: title.to_owned(),
         workspace: "/home/alex/else\u{1b}where".into(),
         here: number != 2,
-        when: "2 h ago".to_owned(),
+        updated: jiff::Timestamp::from_second(-7_200).unwrap(),
         turns: u32::try_from(number).unwrap(),
         waiting,
     }

@@ -77,14 +77,14 @@ fn files() -> QueryAnswer {
     QueryAnswer::Files { paths }
 }
 
-fn session(id: &str, title: &str, here: bool, when: &str, turns: u32, waiting: usize) -> SessionLine {
+fn session(id: &str, title: &str, here: bool, updated: &str, turns: u32, waiting: usize) -> SessionLine {
     let workspace = if here { "/home/alex/work" } else { "/home/alex/northwind" };
     SessionLine {
         id: SessionId(id.into()),
         title: title.into(),
         workspace: workspace.into(),
         here,
-        when: when.into(),
+        updated: updated.parse().unwrap(),
         turns,
         waiting,
     }
@@ -92,18 +92,18 @@ fn session(id: &str, title: &str, here: bool, when: &str, turns: u32, waiting: u
 
 fn sessions() -> Vec<SessionLine> {
     vec![
-        session("019331aa-0000-7000", "inbox triage", true, "2 h ago", 41, 2),
-        session("019331ab-0000-7000", "trip to Lisbon, hotels", true, "yesterday 18:20", 1, 0),
+        session("019331aa-0000-7000", "inbox triage", true, "1969-12-31T21:30Z", 41, 2),
+        session("019331ab-0000-7000", "trip to Lisbon, hotels", true, "1969-12-31T16:20Z", 1, 0),
         session(
             "019331ac-0000-7000",
             "northwind contract and what Dana wrote about it",
             false,
-            "12 Nov",
+            "1969-11-12T08:00Z",
             88,
             0,
         ),
-        session("019331ad-0000-7000", "rust ownership notes", true, "Thu 11:02", 19, 0),
-        session("019331ae-0000-7000", "日本語のノート\u{1b}[31m", true, "3 Oct 2025", 12, 0),
+        session("019331ad-0000-7000", "rust ownership notes", true, "1969-12-29T11:02Z", 19, 0),
+        session("019331ae-0000-7000", "日本語のノート\u{1b}[31m", true, "1968-10-03T10:00Z", 12, 0),
     ]
 }
 

@@ -146,7 +146,7 @@ fn session_line(text: String, here: bool) -> SessionLine {
         title: text.clone(),
         workspace: text.into(),
         here,
-        when: "2 h ago".into(),
+        updated: jiff::Timestamp::UNIX_EPOCH,
         turns: 3,
         waiting: 2,
     }

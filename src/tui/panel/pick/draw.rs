@@ -2,6 +2,7 @@
 
 use super::{ACCEPT, CONTEXT, List, NARROW, Picker, Preview, Purpose};
 use crate::frontend::protocol::{LoginReason, SessionLine};
+use crate::stdx::moment::ago;
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tui::bordered_box::{BorderedBox, column};
 use crate::tui::completion::window;
@@ -227,6 +228,7 @@ fn session(
             .with(format!(" {} ", screen.context.glyphs.dot), Role::Dim)
             .with(sanitize_line(around), Role::Dim);
     }
+    let when = ago(one.updated, screen.now, screen.zone);
     let mut right = Line::new();
     if width >= 44 {
         if !only_here && !one.here {
@@ -234,10 +236,10 @@ fn session(
             right = right.with(one_line_summary(&folder.unwrap_or_else(|| "/".to_owned()), 16), Role::Dim);
             right.push(Span::new("  ", Role::Text));
         }
-        right = right.joined(column(Line::of(&one.when, Role::Dim), 16));
+        right = right.joined(column(Line::of(when, Role::Dim), 16));
         right = right.with(format!("{:>4} {}", one.turns, turns(one.turns)), Role::Dim);
     } else {
-        right = right.with(format!(" {}", one.when), Role::Dim);
+        right = right.with(format!(" {when}"), Role::Dim);
     }
     let waiting = match one.waiting {
         0 => String::new(),

@@ -483,7 +483,7 @@ mod tests {
             title: title.to_owned(),
             workspace: "/w".into(),
             here,
-            when: "today".to_owned(),
+            updated: jiff::Timestamp::UNIX_EPOCH,
             turns: 1,
             waiting: 0,
         }
