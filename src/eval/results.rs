@@ -99,6 +99,7 @@ impl CaseResult {
     /// A case passes with more than half of the runs that count. One whose tools are missing is skipped.
     #[must_use]
     pub fn of(case: &Case, runs: Vec<RunResult>, missing: Vec<String>) -> Self {
+        let runs = if missing.is_empty() { runs } else { Vec::new() };
         let valid_runs = runs.iter().filter(|run| !run.error).count();
         let pass_count = runs.iter().filter(|run| run.passed).count();
         let status = match valid_runs {

@@ -266,8 +266,13 @@ impl Outcome {
             Event::ToolPlanned { call, plan } => self.planned(&call, plan),
             Event::ToolReturn { call, returned } => self.returned(&call, &returned),
             Event::ApprovalNeeded { request } => self.waiting.push(WaitingRequest::of(&request)),
-            Event::ApprovalSettled { settled: Settlement::Late, .. } => {}
-            Event::ApprovalSettled { request, .. } => self.waiting.retain(|waits| waits.id != request),
+            Event::ApprovalSettled { request, settled } => match settled {
+                Settlement::Decided { .. }
+                | Settlement::Withdrawn
+                | Settlement::Superseded
+                | Settlement::Expired => self.waiting.retain(|waits| waits.id != request),
+                Settlement::Late => {}
+            },
             Event::Usage { usage, model, cost } => {
                 let spent = &mut self.usage;
                 spent.requests_of_unknown_price += u32::from(is_unpriced(Some(usage), cost, None));
@@ -288,8 +293,20 @@ impl Outcome {
                     UserPart::Note { .. } | UserPart::Text { .. } | UserPart::Image { .. } => Vec::new(),
                 }));
             }
-            // The rest shows how a turn goes on; the object says how it ended.
-            _ => {}
+            // These show how a turn goes on; the object says how it ended.
+            Event::TextDelta { .. }
+            | Event::TextCommitted { .. }
+            | Event::ThinkingDelta { .. }
+            | Event::ThinkingCommitted { .. }
+            | Event::ToolArgs { .. }
+            | Event::ToolRunning { .. }
+            | Event::ToolProgress { .. }
+            | Event::Retry { .. }
+            | Event::PartialReset
+            | Event::Compacting { .. }
+            | Event::CapAnswered { .. }
+            | Event::DecidedAll { .. }
+            | Event::TurnEnded { .. } => {}
         }
     }
 

@@ -87,8 +87,8 @@ pub enum ClientQuery {
     Preview { session: SessionId },
     /// The sessions in which these words were said.
     SearchSessions { words: String },
-    /// The suggestions of a server for an argument of its prompt, or for an open place of its resource template, which is given
-    /// as `@server:uri`.
+    /// The suggestions of a server for an argument of its prompt, or for an open place of its resource template; a
+    /// template is given as `@server:uri`.
     Suggest { command: String, argument: String, typed: String },
     /// The pending requests of all sessions.
     Inbox,

@@ -138,7 +138,7 @@ pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
             continue;
         }
         match row.card.stage {
-            CardStage::Deciding(SentDecision::DENY) => {
+            CardStage::Deciding(SentDecision::Deny) => {
                 notes.push(format!("{} is denied: {} cannot run", index + 1, numbers(&lost)));
             }
             CardStage::Deciding(_) => {}

@@ -94,24 +94,38 @@ pub enum CardStage {
     Deciding(SentDecision),
 }
 
-/// A decision that was sent: its word, and what an approval differs in.
+/// A decision that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SentDecision {
-    pub word: &'static str,
-    how: &'static str,
+pub enum SentDecision {
+    Approve,
+    ApproveWithNote,
+    ApproveEdited,
+    ApproveSomeHunks,
+    Answer,
+    Deny,
 }
 
 impl SentDecision {
-    pub const APPROVE: Self = Self { word: "yes", how: "" };
-    pub const APPROVE_WITH_NOTE: Self = Self { word: "yes", how: ", with a note" };
-    pub const APPROVE_EDITED: Self = Self { word: "yes", how: ", edited" };
-    pub const APPROVE_SOME_HUNKS: Self = Self { word: "yes", how: ", without skipped hunks" };
-    pub const ANSWER: Self = Self { word: "answer", how: "" };
-    pub const DENY: Self = Self { word: "no", how: "" };
+    pub fn word(self) -> &'static str {
+        self.texts().0
+    }
 
     /// Describes it until the owner answers.
     pub fn sending(self) -> String {
-        format!("{}{}: sending…", self.word, self.how)
+        let (word, how) = self.texts();
+        format!("{word}{how}: sending…")
+    }
+
+    /// Returns its word, and what an approval differs in.
+    fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Approve => ("yes", ""),
+            Self::ApproveWithNote => ("yes", ", with a note"),
+            Self::ApproveEdited => ("yes", ", edited"),
+            Self::ApproveSomeHunks => ("yes", ", without skipped hunks"),
+            Self::Answer => ("answer", ""),
+            Self::Deny => ("no", ""),
+        }
     }
 }
 

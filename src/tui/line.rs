@@ -278,7 +278,6 @@ pub fn cells(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { width(text) }
 }
 
-/// The starts of a text's graphemes, looked up from left to right in one pass.
 /// Returns the last start of a grapheme up to `at`; the end of the text if `at` is beyond it.
 fn grapheme_start(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp, Zoned};
+use jiff::{Timestamp, Zoned};
 
 use super::auto_focus::{AutoFocus, IDLE_MS};
 use super::batch::{Batch, Question};
@@ -80,8 +80,8 @@ pub struct Model {
     pub auto_focus: AutoFocus,
     pub presses: Presses,
     pub keymap: Keymap,
-    /// The wall-clock time at 0 ms, in the time zone in which times are shown.
-    pub began: Zoned,
+    /// The wall-clock time of the last input, in the time zone in which times are shown.
+    pub clock: Zoned,
     /// The first key of a chord was the last one pressed.
     pub chord_begun: bool,
     /// The panel over the transcript, which has the keys.
@@ -213,11 +213,9 @@ impl Model {
         self.cards.count() + self.elsewhere
     }
 
-    /// Returns the wall-clock time of the last message.
+    /// Returns the wall-clock time of the last input.
     pub fn now(&self) -> Timestamp {
-        let passed = SignedDuration::from_millis(i64::try_from(self.now_ms).unwrap_or(i64::MAX));
-        let began = self.began.timestamp();
-        began.saturating_add(passed).unwrap_or(began)
+        self.clock.timestamp()
     }
 
     pub fn is_too_small(&self) -> bool {
@@ -339,7 +337,7 @@ impl Model {
         usize::from(self.columns.max(LEAST_COLUMNS)) - panel
     }
 
-    /// Returns the screen that a panel is drawn on, with `rows` rows of the pane.
+    /// Returns the screen that cards, lists and panels are drawn on, with `rows` rows of the pane.
     pub fn screen(&self, rows: usize) -> Screen<'_> {
         let focus = match self.focus {
             Focus::Card if self.auto_focus.is_on => CardFocus::KeysByItself,
@@ -352,7 +350,7 @@ impl Model {
             context: self.context(),
             keymap: &self.keymap,
             header: self.header.as_ref(),
-            zone: self.began.time_zone(),
+            zone: self.clock.time_zone(),
             now: self.now(),
             approved_once: self.dialogue.is_approved_once(),
             focus,

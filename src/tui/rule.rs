@@ -114,7 +114,9 @@ impl RuleForm {
             (RuleStatus::Unchecked | RuleStatus::Good(_) | RuleStatus::Wrong(_), true) => {
                 self.status = status(check);
             }
-            _ => {}
+            (RuleStatus::Drafting | RuleStatus::Good(_) | RuleStatus::Wrong(_), false)
+            | (RuleStatus::Drafting, true)
+            | (RuleStatus::Saving(_), _) => {}
         }
         None
     }

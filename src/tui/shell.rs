@@ -138,7 +138,7 @@ pub async fn run(link: TuiLink, options: TuiOptions) -> Result<ExitLines, TuiErr
             thinking: options.thinking,
             keymap: options.keymap.clone(),
             mouse: options.mouse,
-            began: SystemClock.now().to_zoned(system_zone()),
+            clock: SystemClock.now().to_zoned(system_zone()),
             ..Model::default()
         },
         options,
@@ -327,6 +327,8 @@ impl Shell {
     fn take(&mut self, input: Input, next_frame: NextFrame) -> ShellControl {
         let resized = matches!(input, Input::Resize { .. });
         let now = self.now_ms();
+        // Counting from the start would miss a suspension and a clock that was set.
+        self.model.clock = SystemClock.now().to_zoned(self.model.clock.time_zone().clone());
         let cmds = self.watch.guarding(|| update(&mut self.model, now, input));
         self.next_frame = self.next_frame.max(next_frame);
         if resized && self.forget_screen().is_err() {

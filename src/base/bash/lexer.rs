@@ -83,7 +83,7 @@ enum End {
     Backtick,
 }
 
-/// The tokens that may come next.
+/// The position in a command, which decides about the tokens that may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     Command,

@@ -121,7 +121,7 @@ pub enum ServerTransport {
     },
 }
 
-/// Holds a server's program.
+/// The sandbox of a server's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerSandbox {
     /// Nothing: it may do what the user may.

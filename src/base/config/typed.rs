@@ -163,7 +163,7 @@ pub struct TelemetrySettings {
     pub otlp_content: bool,
 }
 
-/// Copies kept so that changes of files can be taken back.
+/// Settings of the copies kept so that changes of files can be taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UndoSettings {
     /// Size of the file in MiB; 0: nothing is kept.

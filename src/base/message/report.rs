@@ -1,4 +1,4 @@
-//! The effect of a call, as kept for people: stored with its return, never sent to a model.
+//! The report on a call, for people: stored with its return, never sent to a model.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::ToolName;
 use crate::stdx::moment::duration;
 
-/// The effect of a call. Stored: fields may only be added.
+/// The report on a call. Stored: fields may only be added.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CallReport {
     /// Its outcome in a few words: "3 matches", "exit 3", by whom and why it was denied. Empty if unknown.

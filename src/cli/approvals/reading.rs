@@ -31,7 +31,7 @@ const WHAT: usize = 60;
 
 /// Whether a request was shown.
 pub(super) enum ReadingOutcome {
-    /// It was, or may be approved unread, and the user said so.
+    /// All of it was shown, or the user approves it unread, as it may be.
     All,
     /// The user saw it and did not approve.
     Declined,

@@ -288,7 +288,8 @@ pub struct Request {
 pub const QUESTION: &str = "question";
 
 impl Request {
-    /// A first request of the plan's risk, without reasons, dependencies and expiry.
+    /// A first request of the plan's risk, without reasons, dependencies and expiry. Its taint is empty: the caller sets it
+    /// unless no model wrote the arguments.
     #[must_use]
     pub fn new(id: RequestId, call: CallId, tool: ToolName, args: Value, plan: CallPlan) -> Self {
         let (why, after, depends, taint) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -130,7 +130,8 @@ impl Provenance {
             for (number, known) in
                 texts.iter().enumerate().filter(|(_, known)| SearchPass::of(known, reach) == pass)
             {
-                let found = if pass == SearchPass::Trusted { FoundIn::Trusted } else { FoundIn::By(number) };
+                let found =
+                    if pass == SearchPass::Trusted { FoundIn::Trusted } else { FoundIn::Text(number) };
                 grams.search(known.text, found);
                 wanted.search(known, found);
             }
@@ -223,7 +224,7 @@ impl ArgumentAddresses {
 fn with_addresses(mut spans: Vec<Span>, wanted: &ArgumentAddresses) -> Vec<Span> {
     let mut more = Vec::new();
     for place in wanted.places.values() {
-        if let FoundIn::By(text) = place.found {
+        if let FoundIn::Text(text) = place.found {
             more.extend(place.at.iter().map(|&(arg, start, end)| Span { arg, start, end, text }));
         }
     }

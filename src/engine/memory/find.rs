@@ -35,7 +35,7 @@ pub struct MemoryListing {
     pub problems: Vec<String>,
 }
 
-/// The user's wishes about memories.
+/// The memories that the user may want to review.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Review {
     /// The memories that would go because there are too many.

@@ -117,7 +117,7 @@ impl Memories {
     }
 }
 
-/// Carries out a decay that was proposed.
+/// Returns the command that carries out a proposed decay.
 fn yes(command: &str) -> String {
     format!("`{command} review {}`", if command.starts_with('/') { "yes" } else { "--yes" })
 }

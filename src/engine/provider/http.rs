@@ -94,7 +94,7 @@ impl<W: WireCodec> HttpProvider<W> {
     }
 }
 
-/// Shared by all requests to one endpoint.
+/// The parts shared by all requests to one endpoint.
 struct Route {
     base_url: reqwest::Url,
     /// The key's header, and those of the kind of request.

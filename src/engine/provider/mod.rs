@@ -90,7 +90,7 @@ pub struct ModelRequest {
     pub top_p: Option<f32>,
     /// The same for all requests of a session, so that services that route by it reuse their cache.
     pub cache_key: Option<String>,
-    /// The program's knowledge of the model.
+    /// The known facts about the model.
     pub profile: Profile,
     pub purpose: RequestKind,
 }

@@ -1,4 +1,4 @@
-//! The program's knowledge of a model: its window, its prices, how thinking is requested.
+//! The known facts about a model: its window, its prices, how thinking is requested.
 //!
 //! Plain data. An unknown value is `None` and stays `None`: no window and no price is ever invented.
 //! `catalog` holds the rows, settings override them, codecs read how to build a request, the turn reads the

@@ -161,7 +161,7 @@ mod linux {
         Ok(subprocess)
     }
 
-    /// The hold of Landlock: it grants, and can take nothing out of a writable folder.
+    /// The limits of Landlock: it grants, and can take nothing out of a writable folder.
     const LANDLOCK: Isolation = Isolation {
         backend: Backend::Landlock,
         protected: Hold::NotHeld,

@@ -20,7 +20,7 @@ pub const STAGE: &str = "__sandbox";
 /// The exit code of a stage that could not confine: the command did not run.
 pub const NOT_CONFINED: u8 = 125;
 
-/// The orders of a stage.
+/// The order for a stage.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StageOrder {
     pub policy: SandboxPolicy,

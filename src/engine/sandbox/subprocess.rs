@@ -211,7 +211,7 @@ pub fn wait_removed(patience: Duration) -> bool {
     RESOURCES.wait(patience)
 }
 
-/// Kept until a command ended.
+/// Resources that are kept until a command ended.
 #[derive(Debug, Default)]
 pub struct CommandResources {
     #[cfg(target_os = "linux")]

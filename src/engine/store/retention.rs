@@ -18,7 +18,7 @@ pub struct Retention {
     pub max_bytes: Option<u64>,
 }
 
-/// Deleted with a session that waits for its user.
+/// The fate of the requests of a deleted session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestRetention {
     /// Its requests go with it.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
-/// The ways to execute a statement. It stays prepared for the next time.
+/// Executes statements, which stay prepared for the next time.
 pub trait Statements {
     fn connection(&self) -> &Connection;
 

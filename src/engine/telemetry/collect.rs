@@ -75,7 +75,7 @@ struct Queue {
     patience: Duration,
 }
 
-/// Waits for the thread of a place.
+/// The jobs that wait for the thread of a place.
 #[derive(Default)]
 struct WaitingJobs {
     jobs: Mutex<Jobs>,

@@ -48,7 +48,7 @@ pub enum TextKind {
     File,
     /// A text that is replaced in that file.
     Old,
-    /// The arguments that replace it.
+    /// The text that replaces it.
     New,
     Command,
     Patch,
@@ -280,7 +280,7 @@ pub enum Access {
         reads: Vec<PathBuf>,
         writes: Vec<PathBuf>,
     },
-    /// The state of a tool server, by its name: calls of one run in order, unless they only read.
+    /// A tool server, by its name: calls of one run in order, unless they only read.
     External {
         server: String,
         /// Whether it is a program that no sandbox holds.

@@ -9,16 +9,17 @@ const MOST: usize = 40;
 
 /// Returns the lists of paths that a text may mean, the likeliest first; none if it is something else.
 pub fn dropped(text: &str) -> Vec<Vec<String>> {
-    let text = text.trim();
+    // Terminals send `\r` between the lines of a paste.
+    let text = text.trim().replace("\r\n", "\n").replace('\r', "\n");
     if text.is_empty() || text.len() > LONGEST {
         return Vec::new();
     }
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     // One path per line, with unescaped spaces.
     let plain: Option<Vec<String>> = lines.map(one).collect();
-    // A shell would leave out what follows `#`.
-    let has_comment = text.split_whitespace().any(|word| word.starts_with('#'));
-    let words = shlex::split(text).filter(|_| !has_comment);
+    // A shell leaves out what follows `#`.
+    let marks = |text: &str| text.matches('#').count();
+    let words = shlex::split(&text).filter(|words| marks(&words.concat()) == marks(&text));
     let words: Option<Vec<String>> = words.and_then(|words| words.iter().map(|word| one(word)).collect());
     let mut found: Vec<Vec<String>> = Vec::new();
     for paths in [plain, words].into_iter().flatten() {
@@ -70,6 +71,9 @@ mod tests {
             ("/a/my\\ x.png ", &[&["/a/my\\ x.png"], &["/a/my x.png"]]),
             ("'/a/my x.png'", &[&["'/a/my x.png'"], &["/a/my x.png"]]),
             ("\"/a/my x.png\" /b.gif", &[&["/a/my x.png", "/b.gif"]]),
+            ("/a.png\r/b.png", &[&["/a.png", "/b.png"]]),
+            ("/a.png #1.png", &[&["/a.png #1.png"]]),
+            ("'/a/my #1.png'", &[&["'/a/my #1.png'"], &["/a/my #1.png"]]),
             ("/a.png\n/b c.png", &[&["/a.png", "/b c.png"], &["/a.png", "/b", "c.png"]]),
             ("file:///a/my%20x.png", &[&["/a/my x.png"]]),
             ("file://localhost/a%C3%BC.png", &[&["/aü.png"]]),

@@ -48,7 +48,7 @@ impl Plain {
                 self.end_thinking();
                 let known = self.calls.entry(request.call.clone()).or_default();
                 known.summary.clone_from(&request.plan.summary);
-                known.starts = true;
+                known.start_unprinted = true;
                 self.approvals.add(request, Origin::Own);
                 self.ask_at = self.now_ms + GATHER_MS;
             }
@@ -147,7 +147,7 @@ impl Plain {
 
     fn running(&mut self, call: &ToolCall) {
         let known = self.calls.entry(call.id.clone()).or_default();
-        if std::mem::take(&mut known.starts) {
+        if std::mem::take(&mut known.start_unprinted) {
             let text = format!("{}, started.", describe::tool_of(call.name.as_str(), &known.summary));
             self.page.line(&text);
         }

@@ -45,7 +45,7 @@ impl Plain {
             let words = if wanted.is_empty() { NONE_WAITING } else { "No matching requests." };
             return self.page.line(words);
         }
-        let now = self.now();
+        let now = self.clock.clone();
         let mut session = None;
         for (at, line) in lines.iter().take(LISTED).enumerate() {
             if session != Some(&line.row.session) {

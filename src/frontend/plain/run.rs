@@ -53,10 +53,8 @@ pub enum PlainError {
 /// the number of the signal that ended it, if one did.
 pub async fn run(options: PlainOptions) -> Result<Option<u8>, PlainError> {
     let PlainOptions { updates, asks, setup, first, editor, preface } = options;
-    let mut plain = Plain::new(setup).asking(first);
-    plain.began = SystemClock.now().to_zoned(system_zone());
     let front = PlainFrontend {
-        plain,
+        plain: Plain::new(setup).asking(first),
         stdin: Stdin::open(setup.source)?,
         signals: Signals::listen()?,
         out: tokio::io::stdout(),
@@ -189,6 +187,7 @@ impl PlainFrontend {
 
     fn take(&mut self, input: Input) {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.plain.clock = SystemClock.now().to_zoned(system_zone());
         self.plain.take(now, input);
     }
 

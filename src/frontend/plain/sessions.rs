@@ -34,7 +34,7 @@ impl Plain {
             let words = if wanted.is_empty() { "No other sessions yet." } else { "No matching sessions." };
             return self.page.line(words);
         }
-        let now = self.now();
+        let now = self.clock.clone();
         self.page.line("Other sessions, the latest first:");
         for (at, one) in found.iter().take(LISTED).enumerate() {
             self.page.block(&format!("{}: {}", at + 1, entry(one, &now)), "  ");

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use jiff::{SignedDuration, Zoned};
+use jiff::Zoned;
 
 use super::approvals::{Approvals, State};
 use super::arguments::StreamedArguments;
@@ -39,7 +39,7 @@ const LONGEST_TYPED: usize = 4_095;
 pub(super) struct KnownCall {
     pub(super) summary: String,
     /// The user was asked about it: its start, which confirms their answer, is still to be printed.
-    pub(super) starts: bool,
+    pub(super) start_unprinted: bool,
 }
 
 /// The open question at a cap.
@@ -128,8 +128,8 @@ pub(super) enum WaitTarget {
 pub struct Plain {
     pub(super) setup: Setup,
     pub(super) now_ms: u64,
-    /// The wall-clock time at 0 ms, in the time zone in which times are printed.
-    pub(super) began: Zoned,
+    /// The wall-clock time of the last input, in the time zone in which times are printed.
+    pub(super) clock: Zoned,
     pub(super) page: Page,
     asks: Vec<ClientRequest>,
     pub(super) asked: bool,
@@ -251,12 +251,6 @@ impl Plain {
     /// Whether lines that arrive at once are one prompt.
     pub fn takes_pastes(&self) -> bool {
         self.setup.echoes && self.approvals.open.is_none() && self.cap.is_none()
-    }
-
-    /// Returns the wall-clock time of the last input.
-    pub(super) fn now(&self) -> Zoned {
-        let passed = SignedDuration::from_millis(i64::try_from(self.now_ms).unwrap_or(i64::MAX));
-        self.began.saturating_add(passed)
     }
 
     /// Whether the owner sent its goodbye or was asked to.

@@ -51,8 +51,15 @@ pub(super) async fn run(
                         }
                         None
                     }
-                    // Nothing runs here.
-                    OwnerAction::Answered | OwnerAction::Op(_) => None,
+                    // Nothing runs here, and only the owner stores drafts.
+                    OwnerAction::Answered
+                    | OwnerAction::Op(Op::Interrupt
+                        | Op::Defer
+                        | Op::RetryNow
+                        | Op::Cap { .. }
+                        | Op::Draft { .. }
+                        | Op::Noted { .. },
+                    ) => None,
                 };
                 if let Some(opened) = opened {
                     break SessionExit::SwitchTo(Box::new(opened));

@@ -192,8 +192,13 @@ impl CallRow {
 
     /// Whether its outcome is open and may still change, in this turn or a later one.
     pub fn is_open(&self) -> bool {
-        let ended = [ReturnStatus::Ok, ReturnStatus::Failed, ReturnStatus::Denied];
-        !ended.map(CallState::Done).contains(&self.state)
+        match self.state {
+            CallState::Planned | CallState::Waiting | CallState::Running => true,
+            CallState::Done(ReturnStatus::Undecided | ReturnStatus::Interrupted | ReturnStatus::Unknown) => {
+                true
+            }
+            CallState::Done(ReturnStatus::Ok | ReturnStatus::Failed | ReturnStatus::Denied) => false,
+        }
     }
 
     /// Returns the kept output; the change if it made one.
@@ -325,9 +330,13 @@ impl CallRow {
                 self.decided(context).is_some()
             }
             CallState::Waiting => true,
-            CallState::Running | CallState::Done(_) => {
-                self.decision.as_ref().is_some_and(DecisionSentence::is_plain_approval)
-            }
+            CallState::Running
+            | CallState::Done(
+                ReturnStatus::Failed
+                | ReturnStatus::Undecided
+                | ReturnStatus::Interrupted
+                | ReturnStatus::Unknown,
+            ) => self.decision.as_ref().is_some_and(DecisionSentence::is_plain_approval),
         }
     }
 
@@ -356,7 +365,17 @@ impl CallRow {
                 let output = said.and_then(|rest| rest.strip_prefix('\n')).unwrap_or(&self.returned);
                 tail(output, FOLDED, context, &margin, lines);
             }
-            _ => {}
+            (
+                CallState::Planned
+                | CallState::Waiting
+                | CallState::Done(
+                    ReturnStatus::Ok
+                    | ReturnStatus::Denied
+                    | ReturnStatus::Undecided
+                    | ReturnStatus::Interrupted,
+                ),
+                _,
+            ) => {}
         }
     }
 

@@ -270,7 +270,14 @@ impl Cell {
             CellKind::Answer(answer) => answer.named,
             CellKind::CallDraft(draft) => draft.preview.named_languages(),
             CellKind::Call(row) => row.named_languages(),
-            _ => Languages::NONE,
+            CellKind::User { .. }
+            | CellKind::Thinking(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Shell(_)
+            | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
+            | CellKind::Note { .. } => Languages::NONE,
         }
     }
 
@@ -286,7 +293,13 @@ impl Cell {
             CellKind::CallDraft(_) => true,
             CellKind::Call(row) => row.moves(),
             CellKind::Shell(shell) => shell.is_running(),
-            _ => false,
+            CellKind::User { .. }
+            | CellKind::Answer(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Failure { .. }
+            | CellKind::Waits { .. }
+            | CellKind::Note { .. } => false,
         }
     }
 

@@ -31,7 +31,12 @@ impl Cell {
             CellKind::Shell(shell) => shell.is_long(),
             CellKind::User { text, short } => short.is_some() || text::is_long(text),
             CellKind::Note { text: _, more } => !more.is_empty(),
-            _ => false,
+            CellKind::Answer(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Settled { .. }
+            | CellKind::Local { .. }
+            | CellKind::Failure { .. }
+            | CellKind::Waits { .. } => false,
         }
     }
 
@@ -116,7 +121,12 @@ impl Cell {
                 SearchableText { shown: Cow::Borrowed(text), folded: Cow::Borrowed(more) }
             }
             CellKind::Settled { tool, subject, .. } => shown(Cow::Owned(format!("{tool}\n{subject}"))),
-            _ => shown(self.source()),
+            CellKind::User { .. }
+            | CellKind::Answer(_)
+            | CellKind::CallDraft(_)
+            | CellKind::Local { .. }
+            | CellKind::Failure { .. }
+            | CellKind::Waits { .. } => shown(self.source()),
         }
     }
 

@@ -146,7 +146,7 @@ fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
         ApprovalOutcome::Nothing => {}
         ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => cards.go_to(Some(&id)),
         ApprovalOutcome::Sent(ids, asked) => {
-            send(model, &ids, asked, SentDecision::APPROVE, cmds);
+            send(model, &ids, asked, SentDecision::Approve, cmds);
             model.batch.list.advice = waits(model, &ids);
             model.cards.to_open();
         }
@@ -158,7 +158,7 @@ pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some((no, of)) = model.batch.list.take_no() else { return };
     let one = |id: &RequestId| Op::Decide { request: id.clone(), approval: no.clone() };
     let asked = of.iter().map(one).map(ClientRequest::Op).collect();
-    send(model, &of, asked, SentDecision::DENY, cmds);
+    send(model, &of, asked, SentDecision::Deny, cmds);
     say_dropped(model, &of);
 }
 

@@ -244,10 +244,10 @@ fn turn_sides(model: &mut Model) {
 fn yes(model: &mut Model, approval: Approval, seen: Option<SeenPart>, cmds: &mut Vec<Cmd>) {
     let is_question = model.cards.current().is_some_and(|card| card.request.plan.question.is_some());
     let sent = match &approval {
-        _ if is_question => SentDecision::ANSWER,
-        _ if model.dialogue.is_approved_once() => SentDecision::APPROVE,
-        Approval::Approve { instead: Some(_), .. } => SentDecision::APPROVE_SOME_HUNKS,
-        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => SentDecision::APPROVE,
+        _ if is_question => SentDecision::Answer,
+        _ if model.dialogue.is_approved_once() => SentDecision::Approve,
+        Approval::Approve { instead: Some(_), .. } => SentDecision::ApproveSomeHunks,
+        Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => SentDecision::Approve,
     };
     match propose(model, seen, |card| decision(card, approval)) {
         ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),
@@ -264,7 +264,7 @@ fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current() else { return };
     let CardStage::Reason(editor) = &card.stage else { return };
     let ask = decision(card, dialogue::no(&editor.text()));
-    decide(model, vec![ask], SentDecision::DENY, cmds);
+    decide(model, vec![ask], SentDecision::Deny, cmds);
 }
 
 fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
@@ -276,9 +276,9 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
     };
     let (context, note) = (form.context(), form.note_text());
     let sent = match (args == card.request.args, &note) {
-        (true, None) => SentDecision::APPROVE,
-        (true, Some(_)) => SentDecision::APPROVE_WITH_NOTE,
-        (false, _) => SentDecision::APPROVE_EDITED,
+        (true, None) => SentDecision::Approve,
+        (true, Some(_)) => SentDecision::ApproveWithNote,
+        (false, _) => SentDecision::ApproveEdited,
     };
     match propose(model, None, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
         ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),

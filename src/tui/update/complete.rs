@@ -19,7 +19,7 @@ const GOOD_MS: u64 = 3_000;
 pub fn act(model: &mut Model, key: CompleteKey, cmds: &mut Vec<Cmd>) {
     match key {
         CompleteKey::Accept if does(model, cmds) => {}
-        CompleteKey::Accept => accept(model, EnterAction::Accept),
+        CompleteKey::Accept => accept(model, false),
         CompleteKey::Enter => enter(model, cmds),
     }
 }
@@ -32,7 +32,6 @@ pub fn step(model: &mut Model, to: fn(&mut Popup)) {
 }
 
 /// The effect of Enter while the popup is open.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum EnterAction {
     /// Sends the line as written.
     Send,
@@ -47,9 +46,9 @@ fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let meant = model.completion.popup.as_ref().map_or(EnterAction::Send, |popup| meant(popup, length));
     match meant {
         EnterAction::Send => send::send(model, cmds),
-        EnterAction::Accept => accept(model, EnterAction::Accept),
+        EnterAction::Accept => accept(model, false),
         EnterAction::AcceptAndSend => {
-            accept(model, EnterAction::AcceptAndSend);
+            accept(model, true);
             send::send(model, cmds);
         }
         EnterAction::Does => {
@@ -99,9 +98,8 @@ fn meant(popup: &Popup, length: usize) -> EnterAction {
     }
 }
 
-/// Replaces the word with the chosen row.
 /// Writes the chosen row into the composer. A complete word gets a space, unless it is sent at once.
-fn accept(model: &mut Model, then: EnterAction) {
+fn accept(model: &mut Model, is_sent: bool) {
     let Some(popup) = model.completion.popup.take() else { return };
     let Some(row) = popup.chosen() else {
         model.completion.popup = Some(popup);
@@ -120,7 +118,7 @@ fn accept(model: &mut Model, then: EnterAction) {
         WordKind::Argument { .. } => false,
         WordKind::Mention | WordKind::ShellWord => !is_folder,
     };
-    if then == EnterAction::Accept && ends && is_last {
+    if !is_sent && ends && is_last {
         text.push(' ');
     }
     model.composer.editor.put(*from, *to, &text);
@@ -202,7 +200,7 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     ask_files(model, cmds);
     look_up(model, word);
     if model.completion.popup.as_ref().is_some_and(|popup| popup.found == 1) {
-        accept(model, EnterAction::Accept);
+        accept(model, false);
     }
     true
 }
@@ -244,8 +242,7 @@ pub fn files(model: &mut Model, paths: Vec<String>) {
 }
 
 fn look_up(model: &mut Model, word: CompletionWord) {
-    let now = model.now().to_zoned(model.began.time_zone().clone());
-    model.completion.look_up(word, &model.known, &now);
+    model.completion.look_up(word, &model.known, &model.clock);
 }
 
 pub fn sessions(model: &mut Model, sessions: Vec<SessionLine>) {

@@ -167,7 +167,7 @@ fn transcript(model: &mut Model, messages: &[Arc<Message>], decided: Vec<PastDec
     }
     let decided: HashMap<CallId, PastDecision> =
         decided.into_iter().map(|one| (one.call.clone(), one)).collect();
-    let (now, zone) = (model.now(), model.began.time_zone());
+    let (now, zone) = (model.now(), model.clock.time_zone());
     let decision = |call: &ToolCall| Some(settled::past(call, decided.get(&call.id)?, now, zone));
     model.transcript.replace(conversation::cells(messages(), decision));
     model.steps = steps::of_messages(messages());

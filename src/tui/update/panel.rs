@@ -163,7 +163,7 @@ fn follow(model: &mut Model, then: PanelEffect, cmds: &mut Vec<Cmd>) -> Option<A
             model.focus = Focus::Card;
         }
         PanelEffect::Approved(ids) => {
-            model.cards.send(&ids, SentDecision::APPROVE);
+            model.cards.send(&ids, SentDecision::Approve);
             model.batch.opened = None;
         }
     }

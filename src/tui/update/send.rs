@@ -45,7 +45,10 @@ fn ask(text: String, entry: &Entry, own_words: Option<String>) -> ClientRequest 
             }
             ClientRequest::Prompt(Prompt { text: prompt.clone(), named })
         }
-        _ => ClientRequest::Line { text },
+        (
+            Entry::Prompt { .. } | Entry::Quit | Entry::Nothing | Entry::Shell { .. } | Entry::Command { .. },
+            _,
+        ) => ClientRequest::Line { text },
     }
 }
 

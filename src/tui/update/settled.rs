@@ -128,7 +128,7 @@ fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
     if let (CardStage::Deciding(sent), Some(by)) = (stage, by)
         && *by != HERE
     {
-        sentence.add(&format!("; your {} came too late", sent.word));
+        sentence.add(&format!("; your {} came too late", sent.word()));
     }
     (sentence, tone)
 }

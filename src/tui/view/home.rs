@@ -98,7 +98,7 @@ fn recent(model: &Model, width: usize, lines: &mut Vec<Line>) {
         let is_chosen = model.recent == Some(at);
         let mark = if is_chosen { model.glyphs.folded } else { " " };
         let head = Line::of(format!("    {name:<9}"), Role::Dim).with(mark, Role::User).with(" ", Role::Text);
-        let mut right = Line::of(ago(one.updated, model.now(), model.began.time_zone()), Role::Dim);
+        let mut right = Line::of(ago(one.updated, model.now(), model.clock.time_zone()), Role::Dim);
         right.pad_to(16);
         if width >= 90 {
             let turns = if one.turns == 1 { "turn" } else { "turns" };

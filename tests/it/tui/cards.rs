@@ -94,7 +94,7 @@ fn mail(number: u32) -> Request {
 fn a_card_says_whose_words_it_carries() {
     let at = |time: &str| {
         let mut screen = Screen::open(100, 40);
-        screen.model.began = time.parse::<jiff::Timestamp>().unwrap().to_zoned(jiff::tz::TimeZone::UTC);
+        screen.model.clock = time.parse::<jiff::Timestamp>().unwrap().to_zoned(jiff::tz::TimeZone::UTC);
         asking(screen, mail(1))
     };
     assert!(!at("2026-11-20T09:00:00Z").shot().contains("expires"), "only when it is near");

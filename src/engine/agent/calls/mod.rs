@@ -36,7 +36,7 @@ use crate::tool::{Access, CallPlan, SeenVersions, ToolSpec};
 /// Calls of one reply that are accepted; the model is asked to send the rest again.
 const MOST_CALLS: usize = 200;
 
-/// Decides about calls in this turn; pure data.
+/// The data that decides about calls in this turn.
 #[derive(Debug, Clone)]
 pub struct Rules {
     pub policy: Policy,

@@ -111,7 +111,7 @@ pub struct ActiveModel {
     pub parallel_calls: bool,
     pub temperature: Option<f32>,
     pub top_p: Option<f32>,
-    /// The program's knowledge of the model; requests are priced with its price.
+    /// The known facts about the model; requests are priced with its price.
     pub profile: Profile,
 }
 

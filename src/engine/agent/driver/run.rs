@@ -122,7 +122,7 @@ pub(super) struct Driver<'a> {
     cancel: CancellationToken,
     turn: Turn,
     preamble: Preamble,
-    /// The offer of the next request; the machine knows the same.
+    /// The tools that the next request offers; the machine knows the same.
     toolset: Toolset,
     /// For the tools of servers.
     room: context::ToolBudget,

@@ -168,7 +168,7 @@ impl TurnSpans {
         }
     }
 
-    /// The search for content that can be left out; ends with the compaction, or with the next request.
+    /// Content that can be left out is being searched for; the span ends with the compaction or the next request.
     pub fn compacts(&mut self) {
         if self.compaction.is_none() && !self.turn.is_disabled() {
             self.compaction = Some(tracing::info_span!(parent: &self.turn, "compact"));

@@ -58,7 +58,7 @@ struct ToolRun {
     abort: AbortHandle,
 }
 
-/// The needs of one run besides its call and context.
+/// The settings of one run besides its call and context.
 #[derive(Default)]
 struct RunSettings {
     /// The hooks that follow it.

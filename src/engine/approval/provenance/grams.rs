@@ -41,7 +41,7 @@ pub(super) enum FoundIn {
     /// One that is not tainted.
     Trusted,
     /// The one with this index, the first that contains the run.
-    By(usize),
+    Text(usize),
 }
 
 /// Consecutive letters of one argument that untrusted texts contain.
@@ -163,7 +163,7 @@ impl Grams {
             let mut open: Option<Open> = None;
             for at in from..to {
                 match self.begins[at].map(|run| self.runs[run].found) {
-                    Some(FoundIn::By(by)) => (matched_to, text) = (at + SEED, by),
+                    Some(FoundIn::Text(by)) => (matched_to, text) = (at + SEED, by),
                     Some(FoundIn::Trusted) => trusted_to = at + SEED,
                     Some(FoundIn::Nowhere) | None => {}
                 }

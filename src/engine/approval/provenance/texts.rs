@@ -1,7 +1,7 @@
 //! The texts of a conversation with their origins, as far as provenance needs them.
 //!
-//! The model and the program are no origins: the model's text derives from that of others. A summary does not
-//! raise trust, so it counts as text of an unknown origin.
+//! Text of the model and of the program is left out: it derives from that of others. A summary does not raise
+//! trust, so it counts as text of an unknown origin.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

@@ -150,7 +150,7 @@ pub(super) const COMMANDS: &[&str] = &["command", "script"];
 /// Names of arguments that are paths, used if the plan does not say.
 pub(super) const PATHS: &[&str] = &["dir", "directory", "file", "file_path", "filename", "folder", "path"];
 
-/// The knowledge of a predicate besides the value that it tests.
+/// The input of a predicate besides the value that it tests.
 struct Argument<'a> {
     name: &'a str,
     subject: &'a Subject<'a>,

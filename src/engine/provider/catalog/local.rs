@@ -86,7 +86,7 @@ fn models(form: LocalForm, answer: &Value) -> Option<Vec<String>> {
     let named = |item: &Value| match form {
         LocalForm::Ollama => item.get("digest").or(item.get("details")).map(|_| string(item, "name")),
         LocalForm::LmStudio => {
-            let kind = string(item, "type")?;
+            let kind = item.get("type").and_then(Value::as_str)?;
             Some(string(item, "id").filter(|_| kind != "embeddings"))
         }
         LocalForm::LlamaCpp => (string(item, "owned_by")? == "llamacpp").then(|| string(item, "id")),

@@ -70,7 +70,7 @@ pub trait TypedTool: Send + Sync + 'static {
     }
 }
 
-/// The means that the run of one call may use.
+/// The context of one call's run.
 #[derive(Clone)]
 pub struct RunContext {
     pub call: CallId,

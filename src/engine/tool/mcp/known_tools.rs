@@ -29,7 +29,7 @@ pub struct KnownTool {
     pub accepted: Option<Definition>,
 }
 
-/// The description of a tool as it was known.
+/// A tool as its server described it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     pub description: String,

@@ -49,7 +49,7 @@ pub struct ServerResource {
     pub is_template: bool,
 }
 
-/// The owner of an argument for which a server suggests values.
+/// The prompt or template of an argument for which a server suggests values.
 #[derive(Debug, Clone)]
 pub enum CompletionTarget {
     /// By its name.

@@ -28,7 +28,6 @@ use crate::sandbox::tasks::{FULL, StartedCommand, Tasks, UNLIMITED, task_input};
 use crate::sandbox::{
     Backend, Command, Confinement, ExecEvent, Exit, Sandbox, Survivor, SurvivorOutcome, looks_held,
 };
-use crate::stdx::moment::duration;
 use crate::stdx::text::{count, one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Effect, Preview, Progress, Risk, SeenVersions, SideEffect, TextArgs,
@@ -90,7 +89,7 @@ pub struct Shell {
     sandbox: Arc<dyn Sandbox>,
     tasks: Tasks,
     options: BuiltinOptions,
-    /// Counts as read-only besides the rows of the table of programs.
+    /// Commands that count as read-only besides those in the table of programs.
     safe: Vec<CommandWords>,
 }
 
@@ -125,8 +124,10 @@ impl Shell {
         let timeout = args.timeout.map_or(self.options.shell_timeout, Duration::from_secs);
         let most = self.options.shell_max_timeout;
         if timeout > most {
-            let most = duration(most);
-            return Err(misuse(format!("`timeout` is at most {most}; run longer work in parts")));
+            return Err(misuse(format!(
+                "`timeout` is at most {}s; run longer work in parts",
+                most.as_secs()
+            )));
         }
         Ok(timeout)
     }
@@ -143,11 +144,11 @@ impl TypedTool for Shell {
     fn description(&self) -> String {
         format!(
             "Runs a command line with sh in the workspace and returns its output, stdout and stderr together. It \
-             is ended after {}, or after timeout (at most {}). Background processes end with the command; \
+             is ended after {}s, or after timeout (at most {}s). Background processes end with the command; \
              with background it becomes a task, which read_task reads and end_task ends. \
              Prefer the file tools for reading, searching and editing.",
-            duration(self.options.shell_timeout),
-            duration(self.options.shell_max_timeout)
+            self.options.shell_timeout.as_secs(),
+            self.options.shell_max_timeout.as_secs()
         )
     }
 
