@@ -121,7 +121,7 @@ fn decodes(from: &str, row: &Row, streams: &[Stream]) {
     print(&name, &measure(ours, floor), "<= 2.0");
 }
 
-/// What both sides take, in turns, as medians; and the median of what one took in terms of the other, which noise that
+/// The times of both sides, taken in turns, as medians; and the median of what one took in terms of the other, which noise that
 /// comes and goes moves less.
 struct Medians {
     ours: Duration,

@@ -91,7 +91,7 @@ impl Stream {
         if matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'[')) {
             let mut items = JsonItems::default();
             items.feed(&bytes);
-            // What follows a reply's end need not be JSON.
+            // Data after a reply's end need not be JSON.
             while let Ok(Some(item)) = items.next_item() {
                 data.push(String::from_utf8(item).unwrap());
             }

@@ -177,7 +177,7 @@ impl Canvas {
     fn live(&mut self, events: &Receiver<FloorEvent>, mut send: impl FnMut()) {
         self.draw();
         for first in events {
-            // What has come meanwhile is drawn with it.
+            // Output that came meanwhile is drawn with it.
             for event in [first].into_iter().chain(events.try_iter()) {
                 match event {
                     FloorEvent::Key(KeyCode::Enter, _) => {

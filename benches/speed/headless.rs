@@ -56,7 +56,7 @@ pub fn turn(report: &mut Report) {
     );
 }
 
-/// What spans cost: the same turn with and without them, in turns.
+/// The cost of spans: the same turn with and without them, in turns.
 pub fn spans(report: &mut Report) {
     let take = |text: String, runs: usize| {
         let service = Service::start(Answer::Text(text));

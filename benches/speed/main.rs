@@ -4,7 +4,7 @@
 //! with other arguments), so that ratios hold on any machine. Medians. `scripts/bench` builds and runs it; `scripts/bench
 //! run start echo` takes only the figures of these names, `scripts/bench check` fails where a goal is missed.
 //!
-//! How each figure is taken stands at its function. CPU times are those of all threads and children, to the
+//! The doc of its function says how each figure is taken. CPU times are those of all threads and children, to the
 //! nanosecond (`/proc/*/task/*/schedstat`).
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and a failure ends it")]
 
@@ -45,7 +45,7 @@ const FIGURES: &[Figure] = &[
     ("memory", memory::memory),
 ];
 
-/// What a check takes: those that say how fast the program is, in a few minutes.
+/// The measurements of a check: those that say how fast the program is, in a few minutes.
 const CHECKED: &[&str] = &[
     "start",
     "headless",
@@ -98,7 +98,7 @@ fn main() {
     }
 }
 
-/// What stands around the figures in the README.
+/// The text around the figures in the README.
 const MARKS: (&str, &str) = ("<!-- taken by scripts/bench readme -->\n", "<!-- end of figures -->");
 
 /// Puts the figures into the README, with when and where they were taken.

@@ -1,6 +1,6 @@
 //! Figures, their medians and ratios: lines while they are taken, a Markdown table at the end, and the verdict of a check.
 
-/// What was measured.
+/// A measured figure.
 #[derive(Default)]
 pub struct Report {
     rows: Vec<Row>,
@@ -14,14 +14,14 @@ struct Row {
     goal: Goal,
 }
 
-/// What a figure is to be.
+/// The goal of a figure.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Goal {
     /// At most so many times its floor.
     Times(f64),
     /// At most so much, in the figure's unit.
     Most(f64),
-    /// It is told, and nothing is asked of it.
+    /// It is reported and has no goal.
     Open,
 }
 

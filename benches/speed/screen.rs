@@ -8,7 +8,7 @@ use super::report::{Goal, Report, median, percentile};
 use super::service::{Answer, Service};
 use super::stage::{Binary, Screen, Stage, ms};
 
-/// The word that stands on the screen as soon as there is a composer, and the floor's.
+/// The word that the screen shows as soon as there is a composer, and the floor's.
 const READY: &str = "── ask ──";
 
 fn opened(stage: &Stage, binary: Binary, url: &str) -> Screen {
@@ -130,7 +130,7 @@ pub fn stream(report: &mut Report) {
     report.add("100 tokens a second for 20 s, to the terminal", "kB", &[co.1], &[floor.1], Goal::Times(0.4));
 }
 
-/// From the write of a letter until it stands behind the composer's mark; 200 letters, 45 ms apart.
+/// From the write of a letter until it is shown behind the composer's mark; 200 letters, 45 ms apart.
 fn letters(screen: &mut Screen) -> Vec<f64> {
     let mut typed = String::new();
     (0..200)

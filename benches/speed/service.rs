@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the service answers.
+/// The answer of the service.
 #[derive(Clone)]
 pub enum Answer {
     /// The same text each time, at once.
@@ -53,7 +53,7 @@ impl Service {
         Self { url, served }
     }
 
-    /// What was served since the last time.
+    /// The requests served since the last call.
     pub fn served(&self) -> Vec<RequestTimes> {
         self.served.try_iter().collect()
     }
@@ -81,7 +81,7 @@ fn serve(stream: &TcpStream, answer: &Answer, next: &AtomicUsize, tell: &Sender<
     }
 }
 
-/// What a request is for.
+/// The purpose of a request.
 enum RequestPurpose {
     Reply,
     Search,

@@ -1,4 +1,4 @@
-//! What is measured, in surroundings of its own: processes without and with a terminal, and what they cost.
+//! The measured processes, in an environment of their own, without and with a terminal, and their cost.
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-/// What a program that does not do what it should is given before the bench ends.
+/// The time that a program gets before the bench gives it up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The terminal of every figure.

@@ -267,7 +267,7 @@ impl App {
             memories: self.tools.memories.clone(),
             decider,
             trace: TraceSettings {
-                // What goes nowhere is not made.
+                // Spans without a destination are not made.
                 content: match spans_go_somewhere(&self.world, &self.settings) {
                     true => self.settings.telemetry.content,
                     false => SpanContent::None,
@@ -336,7 +336,7 @@ fn start_telemetry(world: &World, settings: &Settings, store: &Store) {
         days,
     });
     let conceal = Arc::new(store.concealer());
-    // What cannot be sent was said at the start.
+    // The start reported what cannot be sent.
     let otlp = otlp_options(world, settings).unwrap_or_default().filter(|_| world.private.is_none());
     world.telemetry.start(TelemetryOptions { file, otlp, content, conceal });
 }

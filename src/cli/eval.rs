@@ -113,7 +113,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
         let text = serde_json::to_string_pretty(&results).map_err(std::io::Error::from)?;
         places.write(save, &text)?;
     }
-    // What it holds is in the reports now; a folder that stays is only used again by the same eval.
+    // Its content is in the reports now; a folder that stays is only used again by the same eval.
     let _ = fs::remove_dir_all(&folder);
     if what.json {
         console::json(&results)?;

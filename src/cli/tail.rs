@@ -47,7 +47,7 @@ pub(super) async fn run(what: TailArgs, world: &World, flags: Flags) -> Result<(
             tail.filter.trace = what.trace.as_deref().map(|id| file.trace_id(id)).transpose()?;
             tail.last = file.newest()?;
             let mut found = file.last(what.last, &tail.filter)?;
-            // What was written meanwhile comes with the next look.
+            // Lines written meanwhile come with the next read.
             found.retain(|(number, _)| *number <= tail.last);
             shown.print(&found)?;
             tail.file = Some(file);

@@ -458,7 +458,7 @@ mod tests {
                 Some(good),
                 Gate::Regressed,
             ),
-            // What a filter left out is not.
+            // A case that a filter left out is not.
             (
                 "tool_selection:a=3/3/3 tool_selection:b=3/3/3",
                 Some("tool_selection"),

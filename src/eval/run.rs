@@ -83,7 +83,7 @@ impl CaseRunner {
                 (ObservedRun { replies: Vec::new(), end: CaseRunEnd::Broken { message } }, None, None)
             }
         };
-        // What is left goes with the whole folder.
+        // The rest goes with the whole folder.
         let _ = fs::remove_dir_all(&folder);
         let first = seen.replies.first().and_then(|calls| calls.first());
         let verdict = score(case, &seen);

@@ -469,7 +469,7 @@ mod tests {
             open.iter_mut().enumerate().for_each(|(at, one)| one.id = RequestId(at.to_string()));
             let (mut marks, mut dialogue) = (Marks::default(), Dialogue::default());
             let (mut now, mut chosen) = (0, 0);
-            // What the user marked by itself, and the first of two keys with what it was for.
+            // The marks of the user, and the first of two keys with its purpose.
             let mut own: HashSet<RequestId> = HashSet::new();
             let mut once: Option<(Vec<RequestId>, u64)> = None;
             dialogue.show((), now);

@@ -30,7 +30,7 @@ pub async fn remove_session(
         for task in tasks_in(&folder).iter().filter(|task| task.end.is_none() && is_of(&task.mark, &id)) {
             end_survivors(&task.mark);
         }
-        // What cannot be forgotten goes with the oldest changes.
+        // Copies that cannot be removed go with the oldest changes.
         let _ = forget(&data, &id.0);
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),

@@ -134,14 +134,14 @@ pub(super) async fn with_args(
     }
     let instead = (request.tool.clone(), args);
     let plan = planned(context.world, &context.settings, &one.workspace, (&instead.0, &instead.1)).await;
-    // What is shown and reported must be what runs now, not what was asked.
+    // The call that is shown and reported must be the one that runs now, not the one asked for.
     let request = &mut one.request;
     match plan {
         Some(plan) => {
             request.risk = request.risk.max(plan.risk);
             request.plan = plan;
         }
-        // What a server asks stays what it is.
+        // A server's question does not change.
         None if request.is_question() => {}
         None => request.plan.preview = Preview::None,
     }

@@ -43,7 +43,7 @@ pub fn command_words(script: &str) -> Option<Vec<CommandWords>> {
 
 fn words_of(invocation: &Invocation) -> Option<CommandWords> {
     let program = invocation.words.first()?.as_deref()?;
-    // What these do is said by other words, by input or by a file: their names allow nothing.
+    // Other words, input or a file decide what these do: their names allow nothing.
     let does_anything = (bash::runs_others(program) && !FINDERS.contains(&program))
         || bash::is_interpreter(program)
         || PROGRAMMED.contains(&program)

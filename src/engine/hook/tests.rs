@@ -552,7 +552,7 @@ fn scripts_of_texts_for_the_shell_are_part_of_the_content() {
     ] {
         assert_eq!(list(words), expected, "{words:?}");
     }
-    // What runs other programs could run any.
+    // A program that runs others could run any.
     for runner in [
         ".",
         "source",

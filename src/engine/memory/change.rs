@@ -75,7 +75,7 @@ impl Memories {
         for folder in folders.iter().filter(|folder| folder.scope == scope) {
             for name in self.0.index.latest(folder, COMPARED)? {
                 let Some(stored) = self.stored(folder, &name)? else { continue };
-                // What expired says nothing of now.
+                // An expired memory says nothing about the present.
                 if stored.memory.created < from || stored.memory.is_expired(self.now()) {
                     continue;
                 }

@@ -65,7 +65,7 @@ pub fn plan(all: &[StoredMemory], share: f64, (strategy, recall_tokens): (DecayS
     let summaries = match strategy {
         DecayStrategy::Cut => Vec::new(),
         DecayStrategy::Summarize => {
-            // What is said by others, and what ends at another time, is not joined.
+            // Memories of other origins, or with another end, are not joined.
             let mut groups: BTreeMap<(bool, Option<Timestamp>), Vec<&Memory>> = BTreeMap::new();
             for one in old.iter().map(|one| &one.memory) {
                 let is_external = one.authorship == Authorship::External;

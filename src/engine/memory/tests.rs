@@ -243,7 +243,7 @@ fn what_says_the_same_replaces_within_the_window_and_opposites_do_not() {
     let later = bench.save("The user prefers tabs over spaces in Python code");
     assert_eq!((later.stored.id.number, later.replaced), (3, None), "the window is over");
     assert_eq!(bench.all().len(), 3);
-    // What expired says nothing of now.
+    // An expired memory says nothing about the present.
     let expires = Some(Some(bench.clock.now() - jiff::SignedDuration::from_secs(1)));
     let change = MemoryChange { expires, ..MemoryChange::default() };
     bench.memories.update(&bench.project(), &later.stored, change).unwrap();
@@ -460,7 +460,7 @@ fn a_large_folder_is_scanned_apart_and_found() {
     bench.memories.scan(&bench.project());
     assert_eq!(bench.search("word2077"), "2077");
     assert_eq!(bench.search("common word2077"), "2077 2100 2099 2098 2097 2096 2095 2094 2093 2092");
-    // What co writes is found at once, what others write after the next scan; what is gone is never returned.
+    // A file that co writes is found at once, one that others write after the next scan; a deleted one is never returned.
     assert_eq!(bench.save("apart zebra").stored.id.number, 2_101);
     assert_eq!(bench.search("zebra"), "2101");
     fs::remove_file(bench.folder().join("2077.md")).unwrap();

@@ -83,7 +83,7 @@ fn ruleset(policy: &SandboxPolicy, namespaces: Namespaces) -> Result<RulesetCrea
         .scope(Scope::from_all(RIGHTS))?;
     let mut grants: Vec<Grant> = Vec::new();
     match namespaces {
-        // What is mounted may be read.
+        // Mounted paths may be read.
         Namespaces::Own => {
             grants.push(Grant { path: "/".into(), rights: read, is_folder: true });
             grants.push(Grant { path: "/dev".into(), rights: all, is_folder: true });

@@ -275,7 +275,7 @@ impl StageSetup {
         let temporary = Path::new(bubblewrap::TEMPORARY);
         let writes = policy.writes.iter().filter(|path| **path != policy.temporary).cloned();
         let writes = writes.chain([temporary.to_owned()]).collect();
-        // What is hidden is not mounted, or covered by something empty.
+        // Hidden paths are not mounted, or covered by something empty.
         let policy = SandboxPolicy { writes, hidden: Vec::new(), ..policy };
         let order = StageOrder { policy, role: StageRole::Inside };
         args.extend(stage_arguments(&order, &command.script)?);

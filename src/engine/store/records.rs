@@ -314,7 +314,7 @@ fn read_chunk(rows: &mut Rows<'_>) -> rusqlite::Result<Vec<StoredRow>> {
     while chunk.len() < CHUNK
         && let Some(row) = rows.next()?
     {
-        // What is no text is a damaged record.
+        // A value that is no text is a damaged record.
         let text = |at| row.get_ref(at).map(|value| value.as_str().unwrap_or_default().to_owned());
         chunk.push(StoredRow { no: row.get(0)?, kind: text(1)?, json: text(2)? });
     }

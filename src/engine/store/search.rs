@@ -52,7 +52,7 @@ impl Store {
     pub async fn search(&self, text: &str, limit: usize) -> Result<Vec<FoundSession>, StoreError> {
         let text = text.to_owned();
         if let Err(error) = self.write(Writer::complete_index).await {
-            // What is in the index is found.
+            // Indexed text is found.
             tracing::debug!(%error, "the latest texts were not indexed");
         }
         self.read(move |reader| search(reader, &text, limit)).await

@@ -111,7 +111,7 @@ const SUMS: &str = "count(*), count(error), coalesce(sum(input), 0), coalesce(su
 impl Store {
     /// Returns the usage of all sessions from this moment on, for caps. Reads only an index.
     pub async fn used_since(&self, since: Timestamp) -> Result<UsageTotals, StoreError> {
-        // What a clock that was far ahead counted is of no day.
+        // Usage counted by a clock that was far ahead belongs to no day.
         let until = self.inner.clock.now().as_millisecond().saturating_add(MAX_CLOCK_LEAD);
         self.read(move |reader| {
             let select =

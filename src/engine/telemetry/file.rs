@@ -123,7 +123,7 @@ impl SpanWriter {
 
 impl Sink for SpanWriter {
     fn maintain(&mut self) {
-        // What is wrong is said with the first batch.
+        // The first batch reports the fault.
         let data = self.options.data.clone();
         if let Ok(connection) = self.open() {
             let _ = write_back(connection, &data);

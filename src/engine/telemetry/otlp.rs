@@ -151,7 +151,7 @@ impl Collector {
             }
         }
         if let Status::Error { description } = &span.status {
-            // What failed may repeat words of a tool or of a file.
+            // The error may repeat words of a tool or of a file.
             let said = if self.content { clean(description) } else { String::new() };
             span.status = Status::error(said);
         }

@@ -151,7 +151,7 @@ impl Restoration {
                 }
             }
         }
-        // What blocks a path is said once.
+        // The obstacle on a path is reported once.
         self.conflicts.dedup_by(|a, b| a.path == b.path);
         for conflict in self.conflicts.iter_mut().filter(|conflict| conflict.why.is_empty()) {
             if let Some(slot) = slots.get(&conflict.path) {
@@ -216,7 +216,7 @@ impl Restoration {
                 }
                 from = moved;
             }
-            // What others may have made, and what no redo could bring back, is not removed.
+            // Files that others may have made, or that no redo could bring back, are not removed.
             let is_moved = now
                 .content()
                 .is_some_and(|content| !leaving.get(content).is_some_and(|left| left.contains(&path)));

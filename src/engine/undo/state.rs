@@ -135,7 +135,7 @@ pub fn look(
             };
             let bytes = match reads.then(|| bytes_of(base, relative)) {
                 None => None,
-                // What cannot be read can be moved all the same.
+                // An unreadable file can be moved all the same.
                 Some(Err(error)) if error.kind() == io::ErrorKind::PermissionDenied => None,
                 Some(read) => read?,
             };

@@ -99,7 +99,7 @@ impl Plain {
         match self.queries.answered(id).map(|_| answer) {
             Some(QueryAnswer::Inbox { lines }) => self.inbox(lines),
             Some(QueryAnswer::Request { request }) => self.listed_request(request),
-            // What failed was said, and that was the answer to the line.
+            // A failure was reported, and that was the answer to the line.
             Some(_) | None => {}
         }
     }

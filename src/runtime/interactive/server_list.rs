@@ -43,7 +43,7 @@ fn lines(app: &App) -> Vec<ServerLine> {
 
 fn line(status: ServerStatus, settings: Option<&ServerSettings>, servers: &Servers) -> ServerLine {
     let ServerStatus { name, place, state } = status;
-    // What the user would agree to is shown as written, and whole.
+    // The content that the user would agree to is shown as written, and whole.
     let is_held = matches!(state, ServerState::Held { .. });
     let mut facts = settings.filter(|_| is_held).map_or_else(|| vec![place], ServerSettings::written);
     facts.extend(settings.map(ServerSettings::variables).unwrap_or_default());

@@ -36,7 +36,7 @@ impl SessionRuntime<'_> {
             Ok(Ok(UndoOutcome::Done(text))) => (Notice::plain(title, text), true),
             Ok(Ok(UndoOutcome::Refused(text))) => (Notice::warning(title, text), false),
             Ok(Ok(UndoOutcome::Asks { text, ids })) => {
-                // What is agreed to is what was listed, whatever happens until then.
+                // The user agrees to the listed changes, whatever happens until then.
                 let again = match ids.as_slice() {
                     [id] if title == "undo" => format!("/undo {id} yes"),
                     _ => again.to_owned(),

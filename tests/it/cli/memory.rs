@@ -126,14 +126,14 @@ fn a_projects_memories_count_as_they_were_when_it_was_trusted() {
     assert!(shown.contains("memories 1\n") && shown.contains("+ Build with make."), "{shown}");
     let co = co.trusting();
     assert_eq!(done(&co, &["memory"]), "#p3 Build with make. (build)\n");
-    // What co writes there, as the user wants it, stays trusted.
+    // A file that co writes there for the user stays trusted.
     assert_eq!(
         done(&co, &["memory", "add", "--project", "Tests need a database"]),
         "Saved #p4 Tests need a database\n"
     );
     assert_eq!(done(&co, &["memory", "forget", "3"]), "Forgot #p3 Build with make. (build)\n");
     assert_eq!(done(&co, &["memory"]), "#p4 Tests need a database\n");
-    // What others change does not.
+    // A file that others change does not.
     let file = co.workspace().join(".co/knowledge/memories/004-tests-need-a-database.md");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("a database", "no database")).unwrap();

@@ -748,7 +748,7 @@ fn an_editor_changes_the_arguments_and_approves_nothing() {
     assert!(front.asks.is_empty() && front.text.contains("command: ls -l\n"), "{}", front.text);
     let front = front.say("yes");
     assert_eq!(front.asks, [decided(1, instead(json!({"command": "ls -l"})))]);
-    // What came before the question about the changes is no answer to it.
+    // A line before the question about the changes is no answer to it.
     let (mut front, _) = editing(ls());
     front.plain.take(front.now_ms, changed());
     assert!(front.turn());

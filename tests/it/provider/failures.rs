@@ -151,7 +151,7 @@ impl Phase {
 enum Failure {
     /// The service says so: status, code, words, attributes of the scripted error.
     Said(u16, &'static str, &'static str),
-    /// Nobody listens.
+    /// The port is closed.
     Refused,
     /// The connection is torn down.
     Reset,

@@ -46,7 +46,7 @@ async fn turns_and_tool_rounds_share_a_connection() {
     assert_eq!(server.connections(), 1);
 }
 
-/// Nobody spoke for a while, but less than what connections are kept for.
+/// A pause without requests, shorter than the time for which connections are kept.
 #[tokio::test]
 async fn a_pause_keeps_the_connection() {
     let script = "reply\n text a\nreply\n text b";

@@ -148,7 +148,7 @@ async fn a_full_disk_poisons_the_session_and_keeps_what_was_stored() {
     session.commit(&[asked("a", "1")], Durability::Synced).await.unwrap();
 }
 
-/// Stands between a write and its end: the store asks for the time inside every transaction.
+/// Interrupts a write before its end: the store asks for the time inside every transaction.
 #[derive(Default)]
 struct Gate(Mutex<()>);
 

@@ -38,7 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("L4", &["agent/turn"]),
     ("L4", &["agent/prompt", "agent/driver"]),
     ("L4", &["agent"]),
-    // What codecs share.
+    // Modules that codecs share.
     ("L5", &["provider/retry_words", "provider/json_fields"]),
     (
         "L5",

@@ -189,7 +189,7 @@ fn entries(doc: &str) -> Vec<(String, String)> {
         if let Some((name, rest)) = line.strip_prefix("- [`").and_then(|rest| rest.split_once("`]")) {
             entries.push((name.to_owned(), rest.to_owned()));
         } else if line.starts_with('#') {
-            // What follows a heading belongs to no entry.
+            // Text after a heading belongs to no entry.
             entries.push((String::new(), String::new()));
         } else if let Some((_, text)) = entries.last_mut() {
             text.push('\n');

@@ -76,7 +76,7 @@ const DECISIONS: &[(&str, Decision)] = &[
 enum FrontendKind {
     /// Decided at the card; what was only shown, in the inbox.
     Present,
-    /// Nobody there: decided by another process, and resumed.
+    /// No front end: decided by another process, and resumed.
     Absent,
 }
 

@@ -42,7 +42,7 @@ fn long_sessions_replay_to_the_same_history() {
     runtime.block_on(whole_ways(folder.path()));
     assert_eq!(told.matches("\ncompacted ").count(), 7, "{}", told.lines().last().unwrap_or_default());
     assert_eq!(told.matches("\nran write").count(), 50);
-    // What earlier compactions replaced is in the ledger of the last.
+    // The ledger of the last compaction contains the messages that earlier ones replaced.
     let summary = told.lines().find(|line| line.starts_with("- note Summary:")).unwrap();
     assert!(summary.contains("number 1 /") && summary.contains("\"path\":\"f780\""), "{summary}");
     assert!(told.contains("0 replies left"), "{}", told.lines().find(|line| line.starts_with("==")).unwrap());

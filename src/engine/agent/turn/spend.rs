@@ -32,7 +32,7 @@ impl Turn {
             (TurnKind::Prompt | TurnKind::LateCalls, Fit::TooLong) if self.compactions < MOST_ROUNDS => {
                 self.compact(Overflow::Estimated, out);
             }
-            // What is still too long is for the provider to refuse.
+            // The provider refuses a conversation that is still too long.
             (TurnKind::Prompt | TurnKind::LateCalls, Fit::TooLong | Fit::Fits) => self.dispatch(out),
         }
     }

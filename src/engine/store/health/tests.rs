@@ -36,7 +36,7 @@ fn what_nobody_closed_is_checked() {
         (4_096..end).step_by(4_096).for_each(|at| file.write_all_at(&[0xff; 16], at).unwrap());
     };
     let nothing: Harm = |_| {};
-    // What was done to the file; whether the mark of the last close still exists; whether it opens.
+    // The damage to the file; whether the mark of the last close still exists; whether it opens.
     for (what, harm, is_marked, opens) in [
         ("nothing", nothing, true, true),
         ("nothing", nothing, false, true),

@@ -190,7 +190,7 @@ impl TypedTool for MoveFile {
                 base.rename(cx.place.relative(&from.path), cx.place.relative(&to.path))
             })?;
             let output = cx.output_from(&to.path, label.clone());
-            // What was read of it counts at its new place.
+            // The lines read of it count at its new path.
             Ok(match cx.seen.get(&resource(&from.path)) {
                 Some(version) => output.seeing(resource(&to.path), version.clone()),
                 None => output,

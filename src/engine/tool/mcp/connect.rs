@@ -190,7 +190,7 @@ async fn in_time<T>(
         served = tokio::time::timeout(settings.timeout, serving) => match served {
             Ok(served) => {
                 if served.is_err() && log.is_some() {
-                    // What it printed last is on its way.
+                    // Its last output is on its way.
                     let _ = tokio::time::timeout(LOGGING, gone.cancelled()).await;
                 }
                 served.map_err(words)

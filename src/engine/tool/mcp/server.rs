@@ -67,7 +67,7 @@ struct ToolFilter {
 
 impl ToolFilter {
     fn of(tools: &[String]) -> Self {
-        // What is no glob names no tool.
+        // An invalid glob names no tool.
         let set = |texts: &mut dyn Iterator<Item = &str>| {
             GlobSet::new(texts.filter_map(|text| Glob::new(text).ok())).unwrap_or_default()
         };
@@ -438,7 +438,7 @@ impl Server {
     pub(super) fn is_unsandboxed(&self) -> bool {
         match self.settings.how {
             ServerTransport::Program { sandbox, .. } => {
-                // What holds only in part is no sandbox for a program that runs all the time.
+                // A partial sandbox is none for a program that runs all the time.
                 sandbox == ServerSandbox::None
                     || !self.place.sandbox.isolation().holds(Confinement::Workspace)
             }

@@ -223,7 +223,7 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
         lines.extend(records.iter().filter_map(asked));
         assert_eq!(provider.findings(), Vec::<String>::new(), "no model gets what only another may read");
     }
-    // What applies from a message on is said in every session; it is shown where a script is about it.
+    // Every session sends the notes that apply from a message on; they are shown where a script is about them.
     let is_situation = |line: &str| line.trim_start_matches("- ").starts_with("note Situation:");
     let told = lines.join("\n");
     let shown = told.lines().filter(|line| setting("situation").is_some() || !is_situation(line));

@@ -53,7 +53,7 @@ fn failed_attempts_are_counted() {
         (price, vec![started.clone(), usage(7), usage(900)], failed(), Some(reported), 901, 0),
         (price, vec![started.clone()], Input::Interrupt, None, 0, 1),
         (price, vec![started.clone(), usage(900)], Input::Interrupt, Some(reported), 901, 0),
-        // What is free costs nothing, however it ends.
+        // A free request costs nothing, however it ends.
         (Price::default(), vec![started.clone()], Input::Interrupt, None, 0, 0),
         (Price::default(), vec![started], failed(), Some(Usage::default()), 0, 0),
     ] {

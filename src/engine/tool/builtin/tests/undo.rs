@@ -113,7 +113,7 @@ async fn files_are_moved_copied_deleted_and_folders_made() {
             ("delete_file", json!({"path": "a.txt"}), "MISUSE there is no a.txt"),
             ("delete_file", json!({"path": "/proc/1/status"}), "leads outside"),
             ("delete_file", json!({"path": "loop"}), "too many symbolic links"),
-            // What was just deleted is known to be absent.
+            // A file just deleted is known to be absent.
             ("write_file", json!({"path": "a.txt", "content": "new"}), "created a.txt"),
         ])
         .await;
@@ -231,7 +231,7 @@ async fn a_long_session_is_undone_to_the_byte_and_redone() {
     assert!(undoing.lost.is_empty(), "{:?}", undoing.lost);
     undoing.apply("").unwrap();
     let mut undone = bench.tree();
-    // What git ignores is not kept, and so not taken back.
+    // Ignored files are not kept, and so not taken back.
     undone.retain(|path, _| !path.starts_with("target"));
     assert!(undone == before, "{:?}", keys_apart(&undone, &before));
     bench.redo();

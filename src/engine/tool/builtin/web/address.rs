@@ -81,7 +81,7 @@ pub fn parse(text: &str) -> Result<Url, ToolError> {
 pub fn address_line(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
-    // What cannot have a name or a password has none.
+    // A URL that cannot have a name or a password has none.
     let _ = (url.set_username(""), url.set_password(None));
     sanitize_line(url.as_str()).into_owned()
 }

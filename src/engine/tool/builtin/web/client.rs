@@ -186,7 +186,7 @@ fn failed(url: &Url, error: reqwest::Error) -> ToolError {
     if error.is_builder() {
         return misuse(message);
     }
-    // What a certificate or an address is does not pass.
+    // An error of a certificate or an address is not transient.
     let is_final = ["certificate", ONLY_PUBLIC].iter().any(|word| message.contains(word));
     if is_final { terminal(message) } else { ToolError::Transient(message) }
 }
