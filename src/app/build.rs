@@ -216,7 +216,11 @@ impl App {
 
     /// The same for an unattended session in the background: automatic approvals and raised caps do
     /// not apply to it, and its requests wait. The caller must keep the rules in the returned sender up to date.
-    pub async fn env_beside(&self, session: &Session, decider: Decider) -> (AgentEnv, watch::Sender<Policy>) {
+    pub async fn background_env(
+        &self,
+        session: &Session,
+        decider: Decider,
+    ) -> (AgentEnv, watch::Sender<Policy>) {
         let now = self.permissions.policy();
         let rules = Arc::new(self.permissions.rules_in(session.history().workspace()).await);
         let mode = match now.mode {

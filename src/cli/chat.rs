@@ -27,7 +27,7 @@ use crate::store::Store;
 use crate::tui::keys::Keymap;
 use crate::tui::panel::KEY_TABLE;
 use crate::tui::{
-    self, Call, Fold, Glyphs, Host, Motion, MouseMode, SandboxPaths, TuiError, TuiLink, TuiOptions,
+    self, Call, Fold, Glyphs, Host, Motion, MouseMode, TerminalEnv, TuiError, TuiLink, TuiOptions,
 };
 use crate::workspace::{World, load_settings};
 
@@ -204,7 +204,7 @@ fn ended_by(signal: u8, error: Option<&CliError>) -> CliError {
 /// Returns the screen's options, from the settings and the terminal's environment.
 fn options(world: &World, settings: &Settings) -> TuiOptions {
     let lookup = |name: &str| world.env.get(name).cloned();
-    let surroundings = SandboxPaths::from_lookup(lookup);
+    let surroundings = TerminalEnv::from_lookup(lookup);
     let known = Host::from_lookup(lookup);
     let call = match settings.notify {
         Notify::Auto => known.call,

@@ -138,7 +138,7 @@ impl CaseRunner {
     }
 
     async fn env(&self, session: &Session, dim: Dim) -> AgentEnv {
-        let (env, _) = self.app.env_beside(session, Decider::Script).await;
+        let (env, _) = self.app.background_env(session, Decider::Script).await;
         let is_confined = self.app.tools.sandbox.isolation().not_held().is_empty();
         let mode = match dim {
             Dim::ToolSelection | Dim::ArgExtraction | Dim::Refusal => Mode::DeferAll,

@@ -76,15 +76,12 @@ fn is_needed(other: &Card, card: &Card) -> bool {
 /// Whether `other` is an earlier call of the same reply that touches what `card` touches. Read-only calls are not
 /// ordered this way.
 fn is_overtaken(other: &Card, card: &Card) -> bool {
-    let ((reply, place), (other_reply, other_place)) =
-        (card.request.place_in_reply(), other.request.place_in_reply());
     let is_read_only = match &card.request.plan.access {
         Access::Paths { writes, .. } => writes.is_empty(),
         Access::External { .. } | Access::Anything => false,
         Access::Nothing | Access::Web { .. } => true,
     };
-    reply == other_reply
-        && other_place < place
+    other.request.precedes(&card.request)
         && !is_read_only
         && conflict(&other.request.plan.access, &card.request.plan.access)
 }

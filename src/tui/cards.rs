@@ -383,11 +383,7 @@ impl Cards {
     /// Inserts a card. Calls of one reply are in call order, whichever was planned first; the current card stays.
     fn insert(&mut self, card: Card) {
         let current = self.current().map(|card| card.request.id.clone());
-        let (reply, index) = card.request.place_in_reply();
-        let later = |other: &Card| {
-            let (other_reply, other_index) = other.request.place_in_reply();
-            other_reply == reply && other_index > index
-        };
+        let later = |other: &Card| card.request.precedes(&other.request);
         let postponed = |other: &Card| other.was_postponed && !card.was_postponed;
         let at = self.list.iter().position(later).or_else(|| self.list.iter().position(postponed));
         let at = at.unwrap_or(self.list.len());

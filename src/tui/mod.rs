@@ -43,6 +43,6 @@ pub use self::exit::ExitLines;
 pub use self::model::Model;
 pub use self::msg::{Cmd, Input, MouseMode};
 pub use self::shell::{Call, Host, TuiError, TuiLink, TuiOptions, run};
-pub use self::theme::{Glyphs, SandboxPaths, Theme};
+pub use self::theme::{Glyphs, TerminalEnv, Theme};
 pub use self::update::update;
 pub use self::view::paint;

@@ -24,9 +24,9 @@ use super::selection::Selection;
 use super::steps::TodoStep;
 use super::theme::Glyphs;
 use super::transcript::Transcript;
-use crate::frontend::Lifecycle;
 use crate::frontend::dialogue::{Dialogue, GUARD_MS};
 use crate::frontend::protocol::{ClientRequest, Header, SessionLine};
+use crate::frontend::{ARMED_MS, GOODBYE_MS, Lifecycle};
 use crate::history::UsageTotals;
 use crate::provider::ErrorClass;
 
@@ -42,18 +42,11 @@ pub const PANEL_FROM_COLUMNS: u16 = 120;
 pub const PANEL_FROM_ROWS: u16 = 30;
 pub const PANEL: usize = 39;
 
-/// The time for which a second Ctrl+C quits.
-pub const ARMED_MS: u64 = 2_000;
-
 /// The time for which the status line shows a result.
 pub const WORD_MS: u64 = 5_000;
 
 /// The time between two frames of the bar that shows the guard time.
 const GUARD_FRAME_MS: u64 = 100;
-
-/// The owner's timeout for saving and sending its goodbye, after the user quit and after a hangup.
-pub const GOODBYE_MS: u64 = 3_000;
-pub const HANGUP_MS: u64 = 800;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Model {
@@ -157,7 +150,7 @@ pub struct Turn {
     /// Whether calls were shown only, in plan mode.
     pub has_plan: bool,
     /// When something last arrived.
-    pub heard_ms: u64,
+    pub last_event_ms: u64,
     /// Text of a reply that failed is still shown: until its repetition begins.
     pub shows_failed_text: bool,
 }
@@ -515,17 +508,12 @@ impl Model {
 
     /// Notifies the owner, once, that the screen closes; a second call with `GOODBYE_MS` leaves at once.
     pub fn close(&mut self, within_ms: u64, cmds: &mut Vec<Cmd>) {
-        match self.life {
-            Lifecycle::Open => {
-                self.save_draft(cmds);
-                cmds.push(Cmd::Send(ClientRequest::Close));
-                self.life = Lifecycle::Closing { until_ms: self.now_ms + within_ms };
-            }
-            Lifecycle::Closing { .. } if within_ms == GOODBYE_MS => self.leave(cmds),
-            Lifecycle::Closing { until_ms } => {
-                self.life = Lifecycle::Closing { until_ms: until_ms.min(self.now_ms + within_ms) };
-            }
-            Lifecycle::Over => {}
+        let is_closing = matches!(self.life, Lifecycle::Closing { .. });
+        if self.life.close(self.now_ms, within_ms) {
+            self.save_draft(cmds);
+            cmds.push(Cmd::Send(ClientRequest::Close));
+        } else if is_closing && within_ms == GOODBYE_MS {
+            self.leave(cmds);
         }
     }
 

@@ -31,7 +31,7 @@ use super::exit::ExitLines;
 use super::keys::Keymap;
 use super::model::Model;
 use super::msg::{EditTarget, Input, MouseMode};
-use super::theme::{Glyphs, SandboxPaths, Theme};
+use super::theme::{Glyphs, TerminalEnv, Theme};
 use super::view::paint;
 use super::{Fold, Motion, update};
 use crate::config::ThemeChoice;
@@ -79,7 +79,7 @@ pub struct TuiLink {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TuiOptions {
     pub theme: ThemeChoice,
-    pub surroundings: SandboxPaths,
+    pub surroundings: TerminalEnv,
     pub glyphs: &'static Glyphs,
     pub motion: Motion,
     /// [`Fold::Open`] shows full thinking from the start (`--verbose`).

@@ -2,7 +2,7 @@
 //!
 //! Everything on the screen is drawn in a role, never in a colour, and every state has its own glyph and
 //! word, so that no information depends on colour alone. Called by the views; chosen once, from
-//! [`SandboxPaths`].
+//! [`TerminalEnv`].
 
 mod background;
 
@@ -92,7 +92,7 @@ impl TextStyle {
 
 /// Terminal information from the environment. Values as found; `None` where unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SandboxPaths {
+pub struct TerminalEnv {
     pub term: Option<String>,
     pub colorterm: Option<String>,
     pub colorfgbg: Option<String>,
@@ -108,7 +108,7 @@ pub enum Background {
     Light,
 }
 
-impl SandboxPaths {
+impl TerminalEnv {
     /// Reads `TERM`, `COLORTERM`, `COLORFGBG` and `NO_COLOR` with `lookup`.
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<String>) -> Self {
         Self {
@@ -159,7 +159,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    pub fn choose(choice: ThemeChoice, around: &SandboxPaths) -> Self {
+    pub fn choose(choice: ThemeChoice, around: &TerminalEnv) -> Self {
         if around.no_color.as_deref().is_some_and(|value| !value.is_empty()) {
             return Self::Plain;
         }
@@ -173,8 +173,8 @@ impl Theme {
     }
 
     /// Whether another background would give other colours.
-    pub fn depends_on_background(choice: ThemeChoice, around: &SandboxPaths) -> bool {
-        let on = |background| SandboxPaths { background: Some(background), ..around.clone() };
+    pub fn depends_on_background(choice: ThemeChoice, around: &TerminalEnv) -> bool {
+        let on = |background| TerminalEnv { background: Some(background), ..around.clone() };
         around.is_modern()
             && Self::choose(choice, &on(Background::Dark)) != Self::choose(choice, &on(Background::Light))
     }
@@ -381,7 +381,7 @@ mod tests {
     fn the_theme_follows_the_terminal() {
         let around = |term: &str, fgbg: &str, no_color: &str| {
             let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-            SandboxPaths {
+            TerminalEnv {
                 term: some(term),
                 colorterm: None,
                 colorfgbg: some(fgbg),

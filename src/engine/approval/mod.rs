@@ -328,6 +328,12 @@ impl Request {
         (reply, index.parse().unwrap_or(0))
     }
 
+    /// Whether its call comes before that of another request of the same reply.
+    pub fn precedes(&self, other: &Self) -> bool {
+        let ((reply, index), (other_reply, other_index)) = (self.place_in_reply(), other.place_in_reply());
+        reply == other_reply && index < other_index
+    }
+
     /// Whether a person may approve it without having seen all of it: the contents of a file, not HIGH, and without
     /// untrusted text. Never a command. Each front end says first that not all was shown.
     pub fn may_be_unread(&self) -> bool {

@@ -123,11 +123,7 @@ impl Approvals {
     pub(super) fn add(&mut self, request: Request, origin: Origin) {
         self.list.retain(|entry| entry.request.id != request.id);
         self.round += 1;
-        let (reply, index) = request.place_in_reply();
-        let later = |entry: &AskedRequest| {
-            let (other_reply, other_index) = entry.request.place_in_reply();
-            entry.state == State::New && other_reply == reply && other_index > index
-        };
+        let later = |entry: &AskedRequest| entry.state == State::New && request.precedes(&entry.request);
         let at = self.list.iter().position(later).unwrap_or(self.list.len());
         self.list.insert(at, AskedRequest { request, number: self.round, state: State::New, origin });
         self.renumber();

@@ -12,21 +12,14 @@ use super::page::{LinePosition, Page};
 use crate::agent::caps::CapQuestion;
 use crate::agent::port::{Event, Op};
 use crate::command::{Entry, dispatch};
-use crate::frontend::Lifecycle;
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{
     ClientQuery, ClientRequest, Header, InboxLine, OpenQueries, SessionLine, Update,
 };
+use crate::frontend::{ARMED_MS, GOODBYE_MS, HANGUP_MS, Lifecycle};
 use crate::message::CallId;
 use crate::tool::ToolSpec;
-
-/// The time for which a second Ctrl+C quits.
-const ARMED_MS: u64 = 2_000;
-
-/// The owner's timeout for saving and sending its goodbye, after the user quit and after a hangup.
-const GOODBYE_MS: u64 = 3_000;
-const HANGUP_MS: u64 = 800;
 
 /// The delay of the first question, so that the other requests of the same reply are counted.
 pub(super) const GATHER_MS: u64 = 100;
@@ -389,18 +382,10 @@ impl Plain {
     }
 
     fn close(&mut self, within_ms: u64) {
-        let until_ms = self.now_ms + within_ms;
-        match self.life {
-            Lifecycle::Open => {
-                self.approvals.postpone_all();
-                self.page.end_line();
-                self.send(ClientRequest::Close);
-                self.life = Lifecycle::Closing { until_ms };
-            }
-            Lifecycle::Closing { until_ms: before } => {
-                self.life = Lifecycle::Closing { until_ms: before.min(until_ms) };
-            }
-            Lifecycle::Over => {}
+        if self.life.close(self.now_ms, within_ms) {
+            self.approvals.postpone_all();
+            self.page.end_line();
+            self.send(ClientRequest::Close);
         }
     }
 

@@ -179,7 +179,7 @@ mod tests {
 
     /// The store's clock does not advance by itself, so that each step depends only on the assertions before it.
     #[tokio::test]
-    async fn the_end_of_a_request_is_heard_once() {
+    async fn the_end_of_a_request_is_received_once() {
         let dir = tempfile::tempdir().unwrap();
         let start: Timestamp = "2026-11-21T20:11:00Z".parse().unwrap();
         let clock = Arc::new(ManualClock::at(start));

@@ -259,7 +259,7 @@ impl ClientHandler {
             ClientRequest::KeepModel { name } => self.keep_model(&name).await,
             ClientRequest::SetMode { mode } => self.set_mode(mode).await,
             ClientRequest::Server(change) => self.change_server(change).await,
-            ClientRequest::ResumeNow { session } => self.resume_beside(session).await,
+            ClientRequest::ResumeNow { session } => self.resume_in_background(session).await,
             ClientRequest::SaveRule { request, text, scope } => {
                 return Box::pin(self.save_rule(request, text, scope)).await;
             }

@@ -29,7 +29,7 @@ use crate::store::{DecideOutcome, RequestRow};
 const LISTED: usize = 10_000;
 
 impl ClientHandler {
-    pub(super) async fn on_beside(&mut self, happened: BackgroundEvent) {
+    pub(super) async fn on_background(&mut self, happened: BackgroundEvent) {
         match happened {
             BackgroundEvent::Changed => self.tell_changes().await,
             BackgroundEvent::Due => self.expire().await,
@@ -111,7 +111,7 @@ impl ClientHandler {
     }
 
     /// Resumes a session without an owner in the background.
-    pub(super) async fn resume_beside(&mut self, session: SessionId) {
+    pub(super) async fn resume_in_background(&mut self, session: SessionId) {
         let text = if session == self.session {
             "This is the current session: it continues once everything is decided."
         } else if self.background.has(&session) {
@@ -119,12 +119,12 @@ impl ClientHandler {
         } else if self.background.going.len() >= MOST_SESSIONS {
             "Two sessions are already running; resume this one when one of them stops."
         } else {
-            return self.begin_beside(session).await;
+            return self.begin_in_background(session).await;
         };
         self.say(Notice::warning("resume", text)).await;
     }
 
-    async fn begin_beside(&mut self, id: SessionId) {
+    async fn begin_in_background(&mut self, id: SessionId) {
         let session = match Session::open(&self.app.store, &id).await {
             Ok(session) => session,
             Err(SessionError::Owned { owner, .. }) => {
@@ -152,7 +152,7 @@ async fn go_on(
     stop: CancellationToken,
 ) -> Notice {
     let folder = session.history().workspace().to_owned();
-    let (env, policy) = app.env_beside(&session, decider).await;
+    let (env, policy) = app.background_env(&session, decider).await;
     let front = UnattendedFrontend::default();
     let went = tokio::select! {
         went = headless::run(&mut session, &env, HeadlessWork::Resume, &front, stop) => went,

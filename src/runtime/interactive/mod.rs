@@ -433,7 +433,7 @@ impl<'a> SessionRuntime<'a> {
                 return self.act(action).await;
             }
             happened = self.client.background.next() => {
-                self.client.on_beside(happened).await;
+                self.client.on_background(happened).await;
                 // The list on the first screen says what waits, as the status line does.
                 if self.session.history().turns() == 0 {
                     self.client.recent().await;

@@ -70,7 +70,7 @@ pub(super) async fn run(
                 show(client, &history).await;
             }
             event = client.shell.next() => client.on_shell(event).await,
-            happened = client.background.next() => client.on_beside(happened).await,
+            happened = client.background.next() => client.on_background(happened).await,
         }
     };
     client.stop_shell().await;

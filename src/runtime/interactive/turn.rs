@@ -98,7 +98,7 @@ impl SessionRuntime<'_> {
                         self.client.hand_notes(&words);
                     }
                     never = &mut keeping => match never {},
-                    happened = self.client.background.next() => self.client.on_beside(happened).await,
+                    happened = self.client.background.next() => self.client.on_background(happened).await,
                 }
             }
         };

@@ -17,7 +17,7 @@ use crate::tui::steps;
 
 pub fn take(model: &mut Model, event: Event) {
     if let Some(turn) = &mut model.turn {
-        turn.heard_ms = model.now_ms;
+        turn.last_event_ms = model.now_ms;
     }
     match event {
         Event::Prompted { parts } => prompted(model, &parts),

@@ -5,8 +5,8 @@ use super::{
     Direction, advice, batch, cap, card, complete, form, image, mode, outside, panel, recent, rule, select,
     send, stop,
 };
-use crate::frontend::Lifecycle;
 use crate::frontend::protocol::ClientRequest;
+use crate::frontend::{GOODBYE_MS, Lifecycle};
 use crate::tui::batch::Question;
 use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
@@ -16,7 +16,7 @@ use crate::tui::find::{self, Find, FindStage};
 use crate::tui::form::LONGEST;
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Binding, Context, FindKey, KeyProtection, Move, Nav, TextEdit};
-use crate::tui::model::{Focus, GOODBYE_MS, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS};
+use crate::tui::model::{Focus, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS};
 use crate::tui::msg::{Cmd, MouseMode};
 use crate::tui::panel::{Help, Panel};
 use crate::tui::press::{DeferredKey, DeferredKeyOutcome};

@@ -31,11 +31,11 @@ use super::cells::batch::BatchView;
 use super::cells::card::{CardLayout, draw, prepare, prepare_detail};
 use super::cells::{self, Cell, CellKind};
 use super::markdown::Languages;
-use super::model::{HANGUP_MS, Model};
+use super::model::Model;
 use super::msg::{Cmd, Input};
 use super::screen::Screen;
-use crate::frontend::Lifecycle;
 use crate::frontend::protocol::Update;
+use crate::frontend::{HANGUP_MS, Lifecycle};
 
 /// The direction of a move: between blocks, lines and hunks, to an end, of the wheel.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -23,8 +23,8 @@ const ABOVE: usize = 2;
 pub fn take(model: &mut Model, mouse: Mouse, cmds: &mut Vec<Cmd>) {
     // A terminal that keeps its mouse sends arrows for the wheel; the shell distinguishes these from keys.
     let is_wheel = matches!(mouse.what, PointerEvent::WheelUp | PointerEvent::WheelDown);
-    let is_heard = is_wheel || model.mouse == MouseMode::Ours;
-    if model.life != Lifecycle::Open || model.is_too_small() || !is_heard {
+    let is_handled = is_wheel || model.mouse == MouseMode::Ours;
+    if model.life != Lifecycle::Open || model.is_too_small() || !is_handled {
         return;
     }
     match mouse.what {

@@ -4,8 +4,9 @@ use super::turn::{again, stopping};
 use super::{card, select};
 use crate::agent::port::Op;
 use crate::frontend::protocol::ClientRequest;
+use crate::frontend::{ARMED_MS, GOODBYE_MS};
 use crate::tui::keys::{Action, Context, Move};
-use crate::tui::model::{ARMED_MS, Focus, GOODBYE_MS, Model};
+use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 
 /// How soon the second Esc must follow the first, in milliseconds.

@@ -69,7 +69,7 @@ pub fn begin_turn(model: &mut Model) {
     no_wait(model);
     model.disarm();
     let now = model.now_ms;
-    model.turn = Some(Turn { since_ms: now, heard_ms: now, ..Turn::default() });
+    model.turn = Some(Turn { since_ms: now, last_event_ms: now, ..Turn::default() });
     model.retry = None;
 }
 

@@ -253,7 +253,7 @@ fn turn_line(model: &Model, turn: &Turn) -> Line {
         Phase::Answering => "answering  ".to_owned(),
         Phase::Tools => format!("{} running  ", turn.running),
     };
-    let silent = model.now_ms.saturating_sub(turn.heard_ms);
+    let silent = model.now_ms.saturating_sub(turn.last_event_ms);
     let is_silent = turn.phase != Phase::Tools && silent >= SILENCE;
     let estimate = turn.streamed.div_ceil(4) as u64;
     let tokens = match (turn.tokens, estimate) {

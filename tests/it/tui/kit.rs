@@ -14,7 +14,7 @@ use co::tui::key::{Code, Key};
 use co::tui::keys::parse_key;
 use co::tui::msg::{Mouse, PointerEvent};
 use co::tui::theme::Glyphs;
-use co::tui::{Cmd, Input, Model, SandboxPaths, Theme, paint, update};
+use co::tui::{Cmd, Input, Model, TerminalEnv, Theme, paint, update};
 use ratatui_core::backend::TestBackend;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::terminal::{Frame, Terminal};
@@ -79,7 +79,7 @@ impl Screen {
         model.presses.note(Key::plain(Code::Enter), 1_000);
         Self {
             model,
-            theme: Theme::choose(ThemeChoice::Dark, &SandboxPaths::default()),
+            theme: Theme::choose(ThemeChoice::Dark, &TerminalEnv::default()),
             terminal: Terminal::new(TestBackend::new(columns, rows)).unwrap(),
             now_ms: 1_000,
             cmds: Vec::new(),

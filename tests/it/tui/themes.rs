@@ -6,7 +6,7 @@ use co::frontend::protocol::{CommandLine, Privacy, ServerMessage};
 use co::message::ReturnStatus;
 use co::tool::Risk;
 use co::tui::theme::Background;
-use co::tui::{Cmd, Input, Motion, SandboxPaths, Theme};
+use co::tui::{Cmd, Input, Motion, TerminalEnv, Theme};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::{Color, Modifier, Style};
 use serde_json::json;
@@ -99,14 +99,14 @@ fn runs(buffer: &Buffer) -> String {
     out
 }
 
-fn around(term: &str, no_color: Option<&str>) -> SandboxPaths {
-    SandboxPaths { term: Some(term.into()), no_color: no_color.map(str::to_owned), ..SandboxPaths::default() }
+fn around(term: &str, no_color: Option<&str>) -> TerminalEnv {
+    TerminalEnv { term: Some(term.into()), no_color: no_color.map(str::to_owned), ..TerminalEnv::default() }
 }
 
 /// The themes, each as this terminal would choose it.
 fn themes() -> [(&'static str, Theme); 4] {
     let modern = around("xterm-256color", None);
-    let light = SandboxPaths { background: Some(Background::Light), ..modern.clone() };
+    let light = TerminalEnv { background: Some(Background::Light), ..modern.clone() };
     [
         ("dark", Theme::choose(ThemeChoice::Auto, &modern)),
         ("light", Theme::choose(ThemeChoice::Auto, &light)),

@@ -25,7 +25,7 @@ use co_engine::provider::{
     ErrorClass, ModelRequest, Provider, ProviderError, StartKind, StreamEvent, classify,
 };
 
-/// When a call's part ends, which differs between the two wires.
+/// When a call's part ends, which differs between wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Closing {
     /// With its last argument, as in Anthropic's.
