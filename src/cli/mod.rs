@@ -285,6 +285,9 @@ async fn talk(
             let error = error.hint("`co -p \"your prompt\"` prints the answer, here or into a pipe");
             Err(error.hint("`co --plain` prints lines of text anywhere"))
         }
-        (_, at) => chat::run(world, (loaded, shape), flags, (target, first), at).await,
+        (Shape::Plain | Shape::PlainOnly, at)
+        | (Shape::Screen, at @ Terminals { stdin: true, stdout: true }) => {
+            chat::run(world, (loaded, shape), flags, (target, first), at).await
+        }
     }
 }
