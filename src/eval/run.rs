@@ -203,7 +203,7 @@ impl Examiner {
             Some(UserAnswer::Edit(args)) => Approval::to(request.tool, args),
             Some(UserAnswer::Later(_)) | None => return Op::Defer,
         };
-        Op::Decide { request: request.id, approval }
+        Op::decide(request.id, approval)
     }
 }
 

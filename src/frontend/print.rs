@@ -140,9 +140,7 @@ impl PrintedPage {
                 let (spent, adds) = (question.spent_words(), question.adds_words());
                 self.row(&format!("co: {spent} ({}); {adds}", question.cap.setting())).await
             }
-            // Only interactive front ends decide requests of other sessions.
-            Event::DecidedAll { .. } => Ok(()),
-            Event::Status { text } => self.row(&sanitize_line(&text)).await,
+            Event::Status { text } | Event::DecisionsLost { text } => self.row(&sanitize_line(&text)).await,
             Event::Usage { .. } => {
                 self.reply_ended = true;
                 Ok(())

@@ -1,7 +1,8 @@
 //! The messages between an interactive front end and the owner of the session.
 //!
 //! The front end sends [`ClientRequest`]s; the owner (in `runtime`) sends [`Update`]s: a turn's events and its own
-//! messages, in one ordered stream. Plain values only; both directions are bounded channels.
+//! messages, in one ordered stream. Plain values only; both directions are bounded channels. Requests are handled in their
+//! order; [`ClientQuery::Handled`] tells when.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -98,6 +99,9 @@ pub enum ClientQuery {
     DraftRule { request: RequestId },
     /// The effect of this rule text on past calls.
     CheckRule { text: String },
+    /// Whether everything sent before is handled. Answered once it is: after the messages that answer it, and after
+    /// [`ServerMessage::TurnBegan`] if a turn follows from it.
+    Handled,
 }
 
 /// The answer to the [`ClientQuery`] of the same name.
@@ -123,6 +127,8 @@ pub enum QueryAnswer {
     DraftRule { widths: Vec<OfferedRule> },
     /// The effect of the text.
     CheckRule { check: RuleCheck },
+    /// It is.
+    Handled,
     /// There is none; [`ServerMessage::Local`] said why.
     Failed,
 }
@@ -146,6 +152,11 @@ impl OpenQueries {
     /// Returns the query that this answers, unless it was answered before or forgotten.
     pub fn answered(&mut self, id: QueryId) -> Option<ClientQuery> {
         self.open.remove(&id)
+    }
+
+    /// Whether no answer is awaited.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Forgets what was asked in a session that was left: answers that arrive later may be about its folder.

@@ -432,13 +432,14 @@ impl Cards {
         self.at = at.unwrap_or(0);
     }
 
-    /// Returns the approvals of these requests, without skipped hunks, or the first of which nothing is left.
-    pub fn approvals(&self, these: &[RequestId]) -> Result<Vec<ClientRequest>, RequestId> {
+    /// Returns the approval of these requests, without skipped hunks, or the first of which nothing is left.
+    pub fn approvals(&self, these: &[RequestId]) -> Result<ClientRequest, RequestId> {
         let one = |id: &RequestId| {
             let approval = self.find(id).and_then(Card::yes).ok_or_else(|| id.clone())?;
-            Ok(ClientRequest::Op(Op::Decide { request: id.clone(), approval }))
+            Ok((id.clone(), approval))
         };
-        these.iter().map(one).collect()
+        let decisions = these.iter().map(one).collect::<Result<_, _>>()?;
+        Ok(ClientRequest::Op(Op::Decide { decisions }))
     }
 
     pub fn find(&self, id: &RequestId) -> Option<&Card> {

@@ -58,15 +58,15 @@ pub enum ApprovalOutcome {
     Unseen(RequestId),
     /// Nothing of this request is left to approve.
     Empty(RequestId),
-    /// The approvals of these requests are to be sent.
-    Sent(Vec<RequestId>, Vec<ClientRequest>),
+    /// The approvals of these requests are to be sent, all in one.
+    Sent(Vec<RequestId>, ClientRequest),
 }
 
 /// Approves these in one round. `ask` returns what is to be sent for them, or the request of which nothing is left.
 pub fn approve<Subject: PartialEq>(
     these: &[OpenRequest],
-    ask: impl FnOnce(&[RequestId]) -> Result<Vec<ClientRequest>, RequestId>,
-    dialogue: &mut Dialogue<Subject, Vec<ClientRequest>>,
+    ask: impl FnOnce(&[RequestId]) -> Result<ClientRequest, RequestId>,
+    dialogue: &mut Dialogue<Subject, ClientRequest>,
     now_ms: u64,
 ) -> ApprovalOutcome {
     if these.is_empty() {
@@ -76,8 +76,8 @@ pub fn approve<Subject: PartialEq>(
         return ApprovalOutcome::Unseen(unseen.id.clone());
     }
     let ids: Vec<RequestId> = these.iter().map(|one| one.id.clone()).collect();
-    match ask(&ids).map(|asked| dialogue.yes_to_all(asked, these, now_ms)) {
-        Ok(ApprovalEffect::Send(asked)) => ApprovalOutcome::Sent(ids, asked),
+    match ask(&ids).map(|ask| dialogue.yes_to_all(ask, these, now_ms)) {
+        Ok(ApprovalEffect::Send(ask)) => ApprovalOutcome::Sent(ids, ask),
         Ok(ApprovalEffect::TooSoon | ApprovalEffect::Unseen | ApprovalEffect::Once) => {
             ApprovalOutcome::Nothing
         }
@@ -94,15 +94,26 @@ impl RequestList {
         self.marks.remove(id);
     }
 
+    /// Handles the keys that mark requests or begin a denial. The others concern what is shown around the list.
+    pub fn act(&mut self, key: ListKey, rows: OpenRows, keymap: &Keymap) {
+        match key {
+            ListKey::Mark => self.turn_mark(rows.1, keymap),
+            ListKey::MarkLow => self.mark_all(&rows.0, Risk::Low, keymap),
+            ListKey::MarkMost => self.mark_all(&rows.0, Risk::Medium, keymap),
+            ListKey::No => self.refuse(rows),
+            ListKey::Whole | ListKey::Why | ListKey::Open | ListKey::Edit | ListKey::Rule | ListKey::Yes => {}
+        }
+    }
+
     /// Marks or unmarks a request. A HIGH one is marked only once all of it was shown; else sets advice.
-    pub fn turn_mark(&mut self, chosen: Option<OpenRequest>, keymap: &Keymap) {
+    fn turn_mark(&mut self, chosen: Option<OpenRequest>, keymap: &Keymap) {
         if chosen.is_some_and(|one| !self.marks.turn(one)) {
             self.advice = Some(keymap.with_hints("HIGH is marked once all of it was shown", &SHOWS_MORE));
         }
     }
 
     /// Marks those of these that may be marked together; sets advice if there is none.
-    pub fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap) {
+    fn mark_all(&mut self, open: &[OpenRequest], most: Risk, keymap: &Keymap) {
         if !self.marks.add_all(open, most) {
             let words = if most == Risk::Low { "none is LOW" } else { "each of these is HIGH or has ▲" };
             let mark = (Context::Batch, Action::List(ListKey::Mark), "marks a row");
@@ -120,8 +131,8 @@ impl RequestList {
     pub fn yes<Subject: PartialEq>(
         &mut self,
         rows: OpenRows,
-        ask: impl FnOnce(&[RequestId]) -> Result<Vec<ClientRequest>, RequestId>,
-        dialogue: &mut Dialogue<Subject, Vec<ClientRequest>>,
+        ask: impl FnOnce(&[RequestId]) -> Result<ClientRequest, RequestId>,
+        dialogue: &mut Dialogue<Subject, ClientRequest>,
         keymap: &Keymap,
         now_ms: u64,
     ) -> ApprovalOutcome {
@@ -137,7 +148,7 @@ impl RequestList {
     }
 
     /// Begins the reason for a denial of the marked requests, or else of the chosen one.
-    pub fn refuse(&mut self, rows: OpenRows) {
+    fn refuse(&mut self, rows: OpenRows) {
         let of: Vec<RequestId> = self.marked_or(rows).into_iter().map(|one| one.id).collect();
         if !of.is_empty() {
             self.stage = ListStage::Reason { editor: Editor::default(), of };

@@ -64,7 +64,7 @@ pub struct Model {
     pub transcript: Transcript,
     pub cards: Cards,
     /// The question on the screen and the progress of its answer.
-    pub dialogue: Dialogue<Question, Vec<ClientRequest>>,
+    pub dialogue: Dialogue<Question, ClientRequest>,
     /// The question of a turn that waits at a cap.
     pub cap: Option<CapCard>,
     pub card_view: CardView,

@@ -140,10 +140,9 @@ pub enum Event {
     Refused {
         why: String,
     },
-    /// The decisions of [`Op::DecideAll`] are stored; `lost` says in a sentence which of them did not count, and is empty
-    /// if all did.
-    DecidedAll {
-        lost: String,
+    /// Decisions of [`Op::Decide`] did not count; `text` says in a sentence which and why.
+    DecisionsLost {
+        text: String,
     },
     /// One line worth showing once.
     Status {
@@ -209,14 +208,9 @@ impl Settlement {
 /// A user's operation on the running turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
+    /// Decides requests, which may be other sessions', in this order and in one transaction.
     Decide {
-        request: RequestId,
-        approval: Approval,
-    },
-    /// Decides requests, which may be other sessions', with one answer.
-    DecideAll {
-        requests: Vec<RequestId>,
-        approval: Approval,
+        decisions: Vec<(RequestId, Approval)>,
     },
     /// Takes back what the approval of this request allowed for the session.
     Revoke {
@@ -250,4 +244,16 @@ pub enum Op {
     },
     /// The front end closes: running calls are interrupted, waiting ones deferred.
     Close,
+}
+
+impl Op {
+    /// Returns the same decision on all of these.
+    pub fn decide_all(requests: &[RequestId], approval: &Approval) -> Self {
+        Self::Decide { decisions: requests.iter().map(|id| (id.clone(), approval.clone())).collect() }
+    }
+
+    /// Returns the decision on one request.
+    pub fn decide(request: RequestId, approval: Approval) -> Self {
+        Self::Decide { decisions: vec![(request, approval)] }
+    }
 }

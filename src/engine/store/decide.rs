@@ -94,12 +94,11 @@ impl Store {
     /// [`Store::decide`] for each of these requests, in order, in one synced transaction.
     pub async fn decide_all(
         &self,
-        requests: &[RequestId],
-        approval: &Approval,
+        decisions: &[(RequestId, Approval)],
         by: &Decider,
     ) -> Result<Vec<DecideOutcome>, StoreError> {
-        let verdict = |request| encode::verdict(request, approval, by, &self.inner.redactor);
-        let verdicts = requests.iter().map(verdict).collect::<Result<Vec<_>, _>>()?;
+        let verdict = |(request, approval): &_| encode::verdict(request, approval, by, &self.inner.redactor);
+        let verdicts = decisions.iter().map(verdict).collect::<Result<Vec<_>, _>>()?;
         let decided =
             move |write: &Write<'_>| verdicts.iter().map(|verdict| decide(write, verdict)).collect();
         self.transact(Durability::Synced, decided).await

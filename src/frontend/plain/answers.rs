@@ -8,7 +8,7 @@ use super::describe;
 use super::edit;
 use super::inbox::NONE_WAITING;
 use super::page::LinePosition;
-use super::state::{Plain, Source, WaitTarget};
+use super::state::{Plain, Source};
 use crate::agent::port::Op;
 use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
@@ -368,35 +368,16 @@ impl Plain {
         let id = open.request.id;
         if self.approvals.get(&id).is_some_and(|entry| entry.origin != Origin::Own) {
             self.approvals.remove(&id);
-            self.awaiting = WaitTarget::Answer;
-            return self.send(ClientRequest::Op(Op::DecideAll { requests: vec![id], approval }));
-        }
-        match approval {
-            Approval::Later => {
-                self.approvals.mark(&id, State::Postponed);
-                // Between turns it is in the inbox already.
-                if !self.turn_runs {
-                    return;
-                }
-            }
-            Approval::Approve { .. } | Approval::Deny { .. } => {
-                self.approvals.mark(&id, State::Sent);
-                self.awaiting = self.awaits_decision();
-            }
-        }
-        self.send(ClientRequest::Op(Op::Decide { request: id, approval }));
-    }
-
-    /// Returns what follows the decision just sent: after the last one, a deferred turn resumes by itself.
-    fn awaits_decision(&self) -> WaitTarget {
-        let is_read_only = self.header.as_ref().is_some_and(|header| header.read_only.is_some());
-        if self.turn_runs {
-            self.awaiting
-        } else if is_read_only || self.approvals.asks() || self.approvals.count(State::Postponed) > 0 {
-            WaitTarget::Answer
+        } else if approval != Approval::Later {
+            self.approvals.mark(&id, State::Sent);
         } else {
-            WaitTarget::Idle
+            self.approvals.mark(&id, State::Postponed);
+            // Between turns it is in the inbox already.
+            if !self.turn_runs {
+                return;
+            }
         }
+        self.send_and_wait(ClientRequest::Op(Op::decide(id, approval)));
     }
 
     fn all_later(&mut self) {

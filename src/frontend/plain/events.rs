@@ -83,12 +83,8 @@ impl Plain {
                     self.tell(&text);
                 }
             }
-            Event::Status { text } | Event::Refused { why: text } => self.page.line(&text),
-            Event::DecidedAll { lost } => {
-                self.answered();
-                if !lost.is_empty() {
-                    self.page.line(&lost);
-                }
+            Event::Status { text } | Event::Refused { why: text } | Event::DecisionsLost { text } => {
+                self.page.line(&text);
             }
             Event::TurnEnded { end } => self.turn_ended(&end),
         }

@@ -32,7 +32,6 @@ impl Plain {
 
     /// Prints the list.
     pub(super) fn inbox(&mut self, mut lines: Vec<InboxLine>) {
-        self.answered();
         let wanted = std::mem::take(&mut self.inbox_words);
         lines.retain(|line| {
             let risk = line.row.risk.word();
@@ -71,7 +70,6 @@ impl Plain {
 
     /// Asks about the received request, like one of this session.
     pub(super) fn listed_request(&mut self, answer: Result<Box<StoredRequest>, String>) {
-        self.answered();
         let stored = match answer {
             Ok(stored) => *stored,
             Err(text) => return self.page.line(&format!("It cannot be shown: {text}")),
@@ -90,7 +88,6 @@ impl Plain {
 
     /// Records the number of requests in other sessions.
     pub(super) fn elsewhere(&mut self, count: usize) {
-        self.answered();
         self.elsewhere = count;
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::describe;
-use super::state::{Plain, WaitTarget};
+use super::state::Plain;
 use crate::frontend::Lifecycle;
 use crate::frontend::protocol::{
     Header, LoginReason, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
@@ -18,8 +18,6 @@ impl Plain {
             ServerMessage::Header(header) => self.header(header),
             ServerMessage::Transcript { messages, decided: _ } => self.transcript(&messages),
             ServerMessage::Draft { text } => {
-                self.answered();
-                self.awaiting = WaitTarget::Nothing;
                 let text = one_line_summary(&text, 300);
                 self.page.line(&format!("Typed earlier and not sent: {text}"));
             }
@@ -39,29 +37,24 @@ impl Plain {
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Answer { id, answer } => self.on_answer(id, answer),
             ServerMessage::Services { why: LoginReason::Asked, .. } => {
-                self.answered();
                 self.said_by_co("services", describe::LOGIN);
             }
             // The program asks on its first run, before this front end starts.
             ServerMessage::Services { why: LoginReason::First, .. } | ServerMessage::LoginTried { .. } => {}
             ServerMessage::Models { models } => {
-                self.answered();
                 self.local("models", &describe::models(&models), Tone::Plain);
             }
             ServerMessage::Servers { servers } => {
-                self.answered();
                 self.local("tool servers", &describe::servers(&servers), Tone::Plain);
             }
             ServerMessage::Sessions { sessions, query } => self.pick_session(sessions, &query),
             ServerMessage::Entered => self.entered(),
             ServerMessage::Keys { filter: _ } => {
-                self.answered();
                 self.said_by_co("keys of plain mode", describe::KEYS);
             }
             ServerMessage::TurnBegan => self.turn_runs = true,
             ServerMessage::Idle => self.idle(),
             ServerMessage::Local { title, text, tone } => {
-                self.answered();
                 self.local(&title, &text, tone);
             }
             ServerMessage::ShellBegan { command, privacy } => {
@@ -77,11 +70,9 @@ impl Plain {
             ServerMessage::ShellOutput { text } => self.page.flow(&text),
             ServerMessage::ShellEnded { outcome, took } => {
                 self.shell_runs = false;
-                self.awaiting = WaitTarget::Nothing;
                 self.page.line(&format!("Command ended: {outcome}, after {}.", duration(took)));
             }
             ServerMessage::Waiting { requests } => {
-                self.answered();
                 for number in self.approvals.replace(requests) {
                     self.page.line(&format!("Approval {number} was decided elsewhere."));
                 }
@@ -114,18 +105,8 @@ impl Plain {
         (self.messages, self.reported_waiting) = (0, 0);
     }
 
-    /// Records that the owner answered a line of a pipe that was no prompt.
-    pub(super) fn answered(&mut self) {
-        match self.awaiting {
-            WaitTarget::Answer => self.awaiting = WaitTarget::Nothing,
-            WaitTarget::Shell if !self.shell_runs => self.awaiting = WaitTarget::Nothing,
-            WaitTarget::Nothing | WaitTarget::Idle | WaitTarget::Shell => {}
-        }
-    }
-
     fn idle(&mut self) {
         self.turn_runs = false;
-        self.awaiting = WaitTarget::Nothing;
         self.echoed = None;
         for number in self.approvals.undecide() {
             self.page
@@ -134,7 +115,6 @@ impl Plain {
     }
 
     fn header(&mut self, header: Header) {
-        self.answered();
         if self.header.is_none() {
             let Header { provider, model, workspace, isolation, .. } = &header;
             let isolation = isolation.word();
@@ -150,7 +130,6 @@ impl Plain {
     }
 
     fn transcript(&mut self, messages: &[Arc<Message>]) {
-        self.answered();
         let before = std::mem::replace(&mut self.messages, messages.len());
         let from = match (before, messages.len()) {
             (_, 0) => return self.page.line("A new conversation starts here."),
@@ -184,10 +163,6 @@ impl Plain {
             Tone::Warning => "Warning",
             Tone::Error => "Error",
         };
-        // The last line has no further consequence to wait for.
-        if !self.turn_runs {
-            self.awaiting = WaitTarget::Nothing;
-        }
         self.said_by_co(&format!("{word}, {title}"), text);
     }
 

@@ -6,7 +6,7 @@ use jiff::Zoned;
 
 use super::approvals::Approvals;
 use super::describe;
-use super::state::{Plain, WaitTarget};
+use super::state::Plain;
 use crate::command::{STOP_FIRST, TURN_RUNS, numbered};
 use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::moment::ago;
@@ -23,7 +23,6 @@ const WHICH: &str = "Type /open and a number that /resume printed, for example /
 impl Plain {
     /// Prints the sessions with these words in their titles, or an id with this prefix.
     pub(super) fn pick_session(&mut self, mut found: Vec<SessionLine>, query: &str) {
-        self.answered();
         let wanted = query.trim().to_lowercase();
         found.retain(|one| {
             let title = one.title.to_lowercase();
@@ -59,8 +58,7 @@ impl Plain {
         }
         let (session, title) = (one.id.clone(), one.title.clone());
         self.page.line(&format!("Opening {}.", one_line_summary(&title, TITLE)));
-        self.awaiting = WaitTarget::Answer;
-        self.send(ClientRequest::Open { session });
+        self.send_and_wait(ClientRequest::Open { session });
     }
 
     /// Clears the state for another session.

@@ -104,18 +104,6 @@ pub struct PlainOutput {
     pub over: bool,
 }
 
-/// The event that the user's last line waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum WaitTarget {
-    #[default]
-    Nothing,
-    /// The end of its turn and of everything that follows.
-    Idle,
-    /// A command's answer.
-    Answer,
-    Shell,
-}
-
 /// The state of the conversation.
 #[derive(Debug, Default)]
 pub struct Plain {
@@ -152,12 +140,12 @@ pub struct Plain {
     pub(super) begun: String,
     /// Lines kept until no question is open.
     pub(super) ahead: VecDeque<String>,
-    pub(super) awaiting: WaitTarget,
     pub(super) input_ended: bool,
     armed_until: u64,
     pub(super) life: Lifecycle,
     pub(super) messages: usize,
     pub(super) reported_waiting: usize,
+    /// The open queries: the last line of the user is answered once there is none.
     pub(super) queries: OpenQueries,
     /// Other sessions, as last printed.
     pub(super) listed: Vec<SessionLine>,
@@ -253,16 +241,21 @@ impl Plain {
 
     /// Whether nothing runs, no question is open, and the last line is answered.
     fn is_free(&self) -> bool {
-        !self.turn_runs && !self.shell_runs && self.awaiting == WaitTarget::Nothing && !self.approvals.asks()
+        !self.turn_runs && !self.shell_runs && self.queries.is_empty() && !self.approvals.asks()
     }
 
     pub(super) fn send(&mut self, ask: ClientRequest) {
         self.asks.push(ask);
     }
 
-    /// Sends a query, whose answer is that to the user's line.
+    /// Sends a request on behalf of the user's line, which is answered once it is handled.
+    pub(super) fn send_and_wait(&mut self, ask: ClientRequest) {
+        self.send(ask);
+        self.query(ClientQuery::Handled);
+    }
+
+    /// Sends a query on behalf of the user's line.
     pub(super) fn query(&mut self, query: ClientQuery) {
-        self.awaiting = WaitTarget::Answer;
         let asked = self.queries.ask(query);
         self.send(asked);
     }
@@ -287,8 +280,7 @@ impl Plain {
             self.postpone_unanswered();
         }
         if self.approvals.open.is_some() {
-            let answering = matches!(self.awaiting, WaitTarget::Answer | WaitTarget::Shell);
-            if self.page.at() != LinePosition::Prompt && !self.shell_runs && !answering {
+            if self.page.at() != LinePosition::Prompt && !self.shell_runs && self.queries.is_empty() {
                 self.ask_again();
             }
             return;
@@ -305,8 +297,7 @@ impl Plain {
         if self.is_free()
             && let Some(first) = self.first.take()
         {
-            self.awaiting = WaitTarget::Idle;
-            return self.send(ClientRequest::Prompt(first));
+            return self.send_and_wait(ClientRequest::Prompt(first));
         }
         self.say_ahead();
         if !self.is_free() {
@@ -362,23 +353,14 @@ impl Plain {
 
     /// Sends a line to the owner.
     pub(super) fn say(&mut self, text: String) {
-        let awaiting = match dispatch(&text) {
+        match dispatch(&text) {
             Entry::Nothing => return,
             Entry::Quit => return self.close(GOODBYE_MS),
-            Entry::Prompt { .. } => WaitTarget::Idle,
-            Entry::Command { .. } => WaitTarget::Answer,
-            Entry::Shell { .. } => WaitTarget::Shell,
-        };
-        // A turn about to begin is not reported yet; a shorter wait must not hide it.
-        if self.awaiting != WaitTarget::Idle || self.turn_runs {
-            self.awaiting = awaiting;
+            Entry::Prompt { .. } if self.turn_runs && self.echoed.is_none() => self.page.line("Queued."),
+            Entry::Prompt { .. } => {}
+            Entry::Command { .. } | Entry::Shell { .. } => self.echoed = None,
         }
-        if awaiting != WaitTarget::Idle {
-            self.echoed = None;
-        } else if self.turn_runs && !self.is_closing() && self.echoed.is_none() {
-            self.page.line("Queued.");
-        }
-        self.send(ClientRequest::Line { text });
+        self.send_and_wait(ClientRequest::Line { text });
     }
 
     fn close(&mut self, within_ms: u64) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
+use tokio_util::task::TaskTracker;
 
 use super::background::BackgroundSessions;
 use super::files::Files;
@@ -87,6 +88,8 @@ pub(super) struct ClientHandler {
     reported_server: Option<String>,
     /// The reported remarks on files of commands.
     pub(super) reported_commands: BTreeSet<String>,
+    /// Answers to commands that are still awaited from elsewhere.
+    pub(super) answers: TaskTracker,
     /// The storing of the last typed line.
     remembering: Option<tokio::task::JoinHandle<()>>,
     /// The folder's contents shown to the user before they trust it.
@@ -135,6 +138,9 @@ impl ClientHandler {
         questions: Questions,
     ) -> Self {
         let shell = Shell::new(app.tools.tasks.clone());
+        let answers = TaskTracker::new();
+        // A tracker can be waited for once it is closed; it still takes tasks.
+        answers.close();
         let (model, hook_messages) = (app.models.choices(), app.permissions.hook_messages());
         Self {
             background: BackgroundSessions::new(&app.store),
@@ -164,6 +170,7 @@ impl ClientHandler {
             welcomed: false,
             reported_server: None,
             reported_commands: BTreeSet::new(),
+            answers,
             remembering: None,
             spent: Arc::default(),
             shown_of_folder: None,
@@ -232,9 +239,8 @@ impl ClientHandler {
 
     /// Answers one request, or returns what the owner has to do.
     pub(super) async fn handle(&mut self, ask: ClientRequest, known: SessionView<'_>) -> OwnerAction {
-        if let ClientRequest::Line { .. }
-        | ClientRequest::Prompt(_)
-        | ClientRequest::Op(Op::Decide { .. } | Op::DecideAll { .. }) = ask
+        if let ClientRequest::Line { .. } | ClientRequest::Prompt(_) | ClientRequest::Op(Op::Decide { .. }) =
+            ask
         {
             Box::pin(self.refresh_rules()).await;
         }
@@ -243,9 +249,6 @@ impl ClientHandler {
             ClientRequest::Prompt(prompt) => {
                 self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text);
                 return self.prompt(prompt).await;
-            }
-            ClientRequest::Op(Op::Decide { request, approval }) if self.questions.has(&request) => {
-                self.answer(&request, approval).await;
             }
             ClientRequest::Op(op) => return OwnerAction::Op(op),
             ClientRequest::Draft { text } => return OwnerAction::Op(Op::Draft { text }),

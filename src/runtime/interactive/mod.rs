@@ -500,8 +500,7 @@ impl<'a> SessionRuntime<'a> {
     /// Handles an operation while no turn runs.
     async fn op(&mut self, op: Op) -> Result<LoopControl, AppError> {
         match op {
-            Op::Decide { request, approval } => self.decide(vec![request], approval).await?,
-            Op::DecideAll { requests, approval } => self.decide(requests, approval).await?,
+            Op::Decide { decisions } => self.decide(decisions).await?,
             Op::Steer { parts } => return self.prompt(parts).await,
             Op::TakeBack { parts } => self.take_back(&parts).await?,
             Op::Revoke { request } => {
@@ -640,11 +639,11 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Decides requests between turns: in the store first, the first answer wins.
-    async fn decide(&mut self, requests: Vec<RequestId>, approval: Approval) -> Result<(), AppError> {
+    async fn decide(&mut self, decisions: Vec<(RequestId, Approval)>) -> Result<(), AppError> {
         self.holds_late = false;
         self.store = StoreState::Takes;
-        let decision = |request| (request, approval.clone(), self.client.decider.clone());
-        let decisions: Vec<_> = requests.into_iter().map(decision).collect();
+        let ours = |(request, approval)| (request, approval, self.client.decider.clone());
+        let decisions: Vec<_> = decisions.into_iter().map(ours).collect();
         let (outcomes, records) = self.session.decide(&decisions).await?;
         self.client.tell_losses(&outcomes).await;
         self.show_decisions(&records).await;

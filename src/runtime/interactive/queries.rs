@@ -42,6 +42,13 @@ impl ClientHandler {
                     QueryAnswer::Suggest { values }
                 });
             }
+            ClientQuery::Handled => {
+                let answers = self.answers.clone();
+                return self.answer_later(id, async move {
+                    answers.wait().await;
+                    QueryAnswer::Handled
+                });
+            }
             ClientQuery::Sessions => self.sessions().await.map(|sessions| QueryAnswer::Sessions { sessions }),
             ClientQuery::Earlier => self.earlier().await.map(|lines| QueryAnswer::Earlier { lines }),
             ClientQuery::Inbox => self.inbox().await.map(|lines| QueryAnswer::Inbox { lines }),

@@ -33,12 +33,8 @@ pub(super) async fn run(
                     OwnerAction::Open(session) => client.get(&session).await,
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
                     OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
-                    OwnerAction::Op(Op::Decide { request, approval }) => {
-                        decide(client, &[request], &approval).await;
-                        None
-                    }
-                    OwnerAction::Op(Op::DecideAll { requests, approval }) => {
-                        decide(client, &requests, &approval).await;
+                    OwnerAction::Op(Op::Decide { decisions }) => {
+                        decide(client, &decisions).await;
                         None
                     }
                     OwnerAction::Change(_)
@@ -80,8 +76,8 @@ pub(super) async fn run(
 }
 
 /// Decides requests; their owners take the decisions.
-async fn decide(client: &mut ClientHandler, requests: &[RequestId], approval: &Approval) {
-    let decided = client.app.store.decide_all(requests, approval, &client.decider).await;
+async fn decide(client: &mut ClientHandler, decisions: &[(RequestId, Approval)]) {
+    let decided = client.app.store.decide_all(decisions, &client.decider).await;
     let outcomes = client.or_say("approvals", decided).await.unwrap_or_default();
     client.tell_losses(&outcomes).await;
     client.waiting().await;

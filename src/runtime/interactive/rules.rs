@@ -76,7 +76,7 @@ impl ClientHandler {
             }
         };
         let approval = Approval::Approve { instead: None, remember, note: None, rule };
-        OwnerAction::Op(Op::Decide { request, approval })
+        OwnerAction::Op(Op::decide(request, approval))
     }
 
     async fn saved(&self, request: &RequestId, text: &str, scope: RuleScope) -> Result<SavedRule, String> {

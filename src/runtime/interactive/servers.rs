@@ -9,7 +9,6 @@ use super::client::{ClientHandler, OwnerAction, say};
 use super::questions::QuestionEvent;
 use super::server_list::{prompt_lines, server_list};
 use crate::app::App;
-use crate::approval::{Approval, RequestId};
 use crate::command::{Notice, code};
 use crate::config::{SERVER_PRESETS, ServerScope};
 use crate::frontend::channel::Updates;
@@ -17,7 +16,6 @@ use crate::frontend::protocol::{ServerChange, ServerMessage};
 use crate::message::UserPart;
 use crate::runtime::{NewServer, add_server, mentions, set_tools, switch_server};
 use crate::stdx::text::sanitize_line;
-use crate::store::DecideOutcome;
 use crate::tool::mcp::{CompletionTarget, ServerPrompt, log_in, tools_with};
 use crate::workspace::agree_to_server;
 
@@ -110,20 +108,10 @@ impl ClientHandler {
         self.waiting().await;
     }
 
-    /// Answers a question of a server.
-    pub(super) async fn answer(&mut self, id: &RequestId, approval: Approval) {
-        match self.app.store.decide(id, approval, self.decider.clone()).await {
-            Ok(DecideOutcome::Recorded) => {}
-            Ok(outcome) => self.say(Notice::warning("approvals", outcome.to_string())).await,
-            Err(error) => self.say(Notice::error("approvals", format!("{error}."))).await,
-        }
-        self.waiting().await;
-    }
-
     /// Connects a tool server again, in the background, and says how it went.
     pub(super) fn reconnect_server(&self, name: String) {
         let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
-        tokio::spawn(async move {
+        self.answers.spawn(async move {
             app.servers.reconnect(&name);
             let state = app.servers.settled(&name).await;
             let state = state.map_or_else(|| "off".to_owned(), |state| state.line());

@@ -15,7 +15,7 @@ pub struct PanelContext<'a> {
     /// Whether a turn runs in the current session.
     pub turn_runs: bool,
     pub cards: &'a Cards,
-    pub dialogue: &'a mut Dialogue<Question, Vec<ClientRequest>>,
+    pub dialogue: &'a mut Dialogue<Question, ClientRequest>,
     /// A text for the status line, if there is one to show.
     pub flash: Option<String>,
     pub cmds: &'a mut Vec<Cmd>,

@@ -133,8 +133,8 @@ impl Pager {
                 cx.cards.find(&id).map(|card| unseen(card, unread, cx.screen.keymap))
             }
             ApprovalOutcome::Empty(_) => Some(sentences::NOTHING_LEFT.to_owned()),
-            ApprovalOutcome::Sent(ids, asked) => {
-                asked.into_iter().for_each(|ask| cx.send(ask));
+            ApprovalOutcome::Sent(ids, ask) => {
+                cx.send(ask);
                 return PanelEffect::Approved(ids);
             }
         };

@@ -46,12 +46,12 @@ pub fn propose(
     model: &mut Model,
     seen: Option<SeenPart>,
     ask: impl FnOnce(&Card) -> ClientRequest,
-) -> ApprovalEffect<Vec<ClientRequest>> {
+) -> ApprovalEffect<ClientRequest> {
     if scroll_back(model) {
         return ApprovalEffect::TooSoon;
     }
     let Some(card) = model.cards.current() else { return ApprovalEffect::TooSoon };
-    model.dialogue.yes(vec![ask(card)], card.request.risk, seen.unwrap_or(card.seen), model.now_ms)
+    model.dialogue.yes(ask(card), card.request.risk, seen.unwrap_or(card.seen), model.now_ms)
 }
 
 /// Scrolls back to a card, list or question out of sight, and guards it again, like a new one; returns whether it was.

@@ -9,7 +9,6 @@ use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::protocol::ClientRequest;
-use crate::tool::Risk;
 use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, Cards, SentDecision};
 use crate::tui::cells::CallState;
@@ -116,15 +115,13 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
         model.dialogue.withdraw();
     }
     let Some(card) = model.cards.current_mut() else { return };
-    let list = &mut model.batch.list;
     match key {
         ListKey::Whole => panel::page(model, cmds),
         ListKey::Why => card.turn_why(model.card_view.body_total),
         ListKey::Open => model.batch.opened = Some(card.request.id.clone()),
-        ListKey::Mark => list.turn_mark(open(&model.cards).1, &model.keymap),
-        ListKey::MarkLow => list.mark_all(&open(&model.cards).0, Risk::Low, &model.keymap),
-        ListKey::MarkMost => list.mark_all(&open(&model.cards).0, Risk::Medium, &model.keymap),
-        ListKey::No => list.refuse(open(&model.cards)),
+        ListKey::Mark | ListKey::MarkLow | ListKey::MarkMost | ListKey::No => {
+            model.batch.list.act(key, open(&model.cards), &model.keymap);
+        }
         // A decided row has nothing to edit.
         ListKey::Edit | ListKey::Rule if card.is_decided() => {}
         ListKey::Edit => form::open(model),
@@ -145,8 +142,9 @@ fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match model.batch.list.yes(open(cards), ask, dialogue, keymap, *now_ms) {
         ApprovalOutcome::Nothing => {}
         ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => cards.go_to(Some(&id)),
-        ApprovalOutcome::Sent(ids, asked) => {
-            send(model, &ids, asked, SentDecision::Approve, cmds);
+        ApprovalOutcome::Sent(ids, ask) => {
+            cmds.push(Cmd::Send(ask));
+            model.cards.send(&ids, SentDecision::Approve);
             model.batch.list.advice = waits(model, &ids);
             model.cards.to_open();
         }
@@ -156,22 +154,9 @@ fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Sends the denial, with one reason for all.
 pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some((no, of)) = model.batch.list.take_no() else { return };
-    let one = |id: &RequestId| Op::Decide { request: id.clone(), approval: no.clone() };
-    let asked = of.iter().map(one).map(ClientRequest::Op).collect();
-    send(model, &of, asked, SentDecision::Deny, cmds);
+    cmds.push(Cmd::Send(ClientRequest::Op(Op::decide_all(&of, &no))));
+    model.cards.send(&of, SentDecision::Deny);
     say_dropped(model, &of);
-}
-
-/// Sends all decisions of a round together, in the order of the list.
-fn send(
-    model: &mut Model,
-    these: &[RequestId],
-    asked: Vec<ClientRequest>,
-    decision: SentDecision,
-    cmds: &mut Vec<Cmd>,
-) {
-    cmds.extend(asked.into_iter().map(Cmd::Send));
-    model.cards.send(these, decision);
 }
 
 /// Names the approved requests that wait for unapproved ones.
@@ -212,9 +197,10 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
     // Between turns the requests are in the inbox already.
     if model.turn.is_some() {
-        for card in model.cards.visible().filter(|card| !card.is_decided()) {
-            let request = card.request.id.clone();
-            cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
+        let undecided = model.cards.visible().filter(|card| !card.is_decided());
+        let these: Vec<RequestId> = undecided.map(|card| card.request.id.clone()).collect();
+        if !these.is_empty() {
+            cmds.push(Cmd::Send(ClientRequest::Op(Op::decide_all(&these, &Approval::Later))));
         }
     }
     model.cards.postpone_all();

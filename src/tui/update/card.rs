@@ -250,7 +250,7 @@ fn yes(model: &mut Model, approval: Approval, seen: Option<SeenPart>, cmds: &mut
         Approval::Approve { .. } | Approval::Deny { .. } | Approval::Later => SentDecision::Approve,
     };
     match propose(model, seen, |card| decision(card, approval)) {
-        ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),
+        ApprovalEffect::Send(ask) => decide(model, ask, sent, cmds),
         ApprovalEffect::Unseen => {
             let Some(card) = model.cards.current_mut() else { return };
             card.is_offered_unread = card.may_be_unread();
@@ -264,7 +264,7 @@ fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current() else { return };
     let CardStage::Reason(editor) = &card.stage else { return };
     let ask = decision(card, dialogue::no(&editor.text()));
-    decide(model, vec![ask], SentDecision::Deny, cmds);
+    decide(model, ask, SentDecision::Deny, cmds);
 }
 
 fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
@@ -281,7 +281,7 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
         (false, _) => SentDecision::ApproveEdited,
     };
     match propose(model, None, |card| decision(card, dialogue::yes_to(&card.request, args, note))) {
-        ApprovalEffect::Send(asks) => decide(model, asks, sent, cmds),
+        ApprovalEffect::Send(ask) => decide(model, ask, sent, cmds),
         ApprovalEffect::Once => {
             let again = [(context, Action::Card(CardKey::ApproveEdited), "again to approve")];
             let words = model.keymap.with_hints("HIGH", &again);
@@ -292,13 +292,13 @@ fn approve_edited(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 fn decision(card: &Card, approval: Approval) -> ClientRequest {
-    ClientRequest::Op(Op::Decide { request: card.request.id.clone(), approval })
+    ClientRequest::Op(Op::decide(card.request.id.clone(), approval))
 }
 
-fn decide(model: &mut Model, asks: Vec<ClientRequest>, sent: SentDecision, cmds: &mut Vec<Cmd>) {
+fn decide(model: &mut Model, ask: ClientRequest, sent: SentDecision, cmds: &mut Vec<Cmd>) {
     if let Some(card) = model.cards.current_mut() {
         card.stage = CardStage::Deciding(sent);
-        cmds.extend(asks.into_iter().map(Cmd::Send));
+        cmds.push(Cmd::Send(ask));
     }
 }
 
@@ -339,7 +339,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
             // Between turns the request is in the inbox already.
             if model.turn.is_some() {
                 let request = card.request.id.clone();
-                cmds.push(Cmd::Send(ClientRequest::Op(Op::Decide { request, approval: Approval::Later })));
+                cmds.push(Cmd::Send(ClientRequest::Op(Op::decide(request, Approval::Later))));
             }
             card.postpone();
             if model.cards.current().is_none() {

@@ -83,12 +83,11 @@ pub fn take(model: &mut Model, event: Event) {
         Event::Compacting { messages } => note(model, &sentences::compacting(messages)),
         Event::Compacted { compacted } => compacted_now(model, &compacted),
         Event::Status { text } => note(model, &text),
-        Event::DecidedAll { lost } if lost.is_empty() => {}
-        Event::DecidedAll { lost } => {
+        Event::DecisionsLost { text } => {
             if let Some(panel) = &mut model.panel {
-                panel.state_mut().decisions_lost(&lost);
+                panel.state_mut().decisions_lost(&text);
             }
-            note(model, &lost);
+            note(model, &text);
         }
         Event::TurnEnded { end } => turn_ended(model, end),
     }

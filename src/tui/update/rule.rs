@@ -80,11 +80,11 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
         text,
         scope,
     }) {
-        ApprovalEffect::Send(asks) => {
+        ApprovalEffect::Send(ask) => {
             if let Some(rule) = model.cards.current_mut().and_then(Card::rule_mut) {
                 rule.status = RuleStatus::Saving(past);
             }
-            cmds.extend(asks.into_iter().map(Cmd::Send));
+            cmds.push(Cmd::Send(ask));
         }
         ApprovalEffect::Once => {
             let again = [(context, Action::Rule(RuleKey::Save), "again to save and approve")];

@@ -7,7 +7,9 @@ use co::agent::port::{Event, Op, Settlement};
 use co::approval::{Approval, Decider, Remember, Request, Taint};
 use co::config::Cap;
 use co::frontend::plain::{Input, Plain, Setup, Source};
-use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage, SessionLine, Tone, Update};
+use co::frontend::protocol::{
+    ClientQuery, ClientRequest, Privacy, QueryAnswer, QueryId, ServerMessage, SessionLine, Tone, Update,
+};
 use co::history::{Limit, SessionId, TurnEnd};
 use co::message::{DiffKind, DiffLine, Message, ReturnStatus, Source as CallSource, ToolName, UserPart};
 use co::provider::{ErrorClass, ProviderError};
@@ -15,20 +17,25 @@ use co::tool::{Access, Preview, Question, Risk, Undo};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{call, decided, diff_request, header, id, line, plan, returned, shell_request};
+use crate::tui::kit::{
+    call, decided, decisions, diff_request, header, id, line, plan, returned, shell_request,
+};
 
 pub(super) const TERMINAL: Setup =
     Setup { source: Source::Terminal, echoes: true, shows_thoughts: false, has_editor: false };
-const PIPE: Setup = Setup { source: Source::Pipe, echoes: false, shows_thoughts: false, has_editor: false };
+pub(super) const PIPE: Setup =
+    Setup { source: Source::Pipe, echoes: false, shows_thoughts: false, has_editor: false };
 
 /// The front end, its clock, and all its output, with the typed lines where a terminal would show them.
 pub(super) struct PlainFixture {
-    plain: Plain,
+    pub(super) plain: Plain,
     setup: Setup,
     now_ms: u64,
     pub(super) text: String,
     pub(super) asks: Vec<ClientRequest>,
-    over: bool,
+    /// The queries whether all is handled that have no answer yet.
+    unhandled: Vec<QueryId>,
+    pub(super) over: bool,
 }
 
 impl PlainFixture {
@@ -39,6 +46,7 @@ impl PlainFixture {
             now_ms: 1_000,
             text: String::new(),
             asks: Vec::new(),
+            unhandled: Vec::new(),
             over: false,
         }
     }
@@ -68,7 +76,12 @@ impl PlainFixture {
     pub(super) fn turn(&mut self) -> bool {
         let turned = self.plain.turned();
         self.text.push_str(&turned.text);
-        self.asks.extend(turned.asks);
+        for ask in turned.asks {
+            match ask {
+                ClientRequest::Query { id, query: ClientQuery::Handled } => self.unhandled.push(id),
+                ask => self.asks.push(ask),
+            }
+        }
         self.over |= turned.over;
         turned.question
     }
@@ -77,8 +90,17 @@ impl PlainFixture {
         self.input(Input::Update(Box::new(Update::Event(event))))
     }
 
-    pub(super) fn notice(self, notice: ServerMessage) -> Self {
+    /// A message that answers no line.
+    pub(super) fn unrelated(self, notice: ServerMessage) -> Self {
         self.input(Input::Update(Box::new(Update::Message(notice))))
+    }
+
+    /// A message after which all is handled that was sent before it.
+    pub(super) fn notice(mut self, notice: ServerMessage) -> Self {
+        let answered = std::mem::take(&mut self.unhandled);
+        answered.into_iter().fold(self.unrelated(notice), |front, id| {
+            front.unrelated(ServerMessage::Answer { id, answer: QueryAnswer::Handled })
+        })
     }
 
     pub(super) fn say(mut self, line: &str) -> Self {
@@ -140,7 +162,7 @@ fn written(path: &str, content: &str) -> Approval {
     Approval::to(ToolName::new("write_file"), json!({"path": path, "content": content}))
 }
 
-fn ls() -> Request {
+pub(super) fn ls() -> Request {
     shell_request(1, "ls", Risk::Medium)
 }
 
@@ -319,42 +341,6 @@ fn interrupts() {
     let front = running().input(Input::Hangup).wait(700);
     assert!(!front.over && front.asks.last() == Some(&ClientRequest::Close));
     assert!(front.wait(200).over);
-}
-
-#[test]
-fn lines_of_a_pipe_come_one_at_a_time() {
-    let mut front = PlainFixture::open(PIPE).say("one");
-    assert!(!front.plain.listens());
-    front = front.notice(ServerMessage::Header(header())).prompted("one").text("A").ended(TurnEnd::Completed);
-    assert!(!front.plain.listens());
-    front = front.idle().say("/help");
-    assert!(!front.plain.listens());
-    let local =
-        ServerMessage::Local { title: "commands".into(), text: "- `/help`".into(), tone: Tone::Plain };
-    front = front.notice(local).notice(ServerMessage::Header(header())).say("!ls");
-    assert!(!front.plain.listens());
-    front = front
-        .notice(ServerMessage::ShellBegan { command: "ls".into(), privacy: Privacy::Shared })
-        .notice(ServerMessage::ShellOutput { text: "a\n".into() })
-        .notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::ZERO });
-    assert!(front.plain.listens());
-    let front = front.input(Input::End);
-    assert_eq!(front.asks, [line("one"), line("/help"), line("!ls"), ClientRequest::Close]);
-}
-
-#[test]
-fn at_the_end_of_a_pipe_what_waits_is_postponed() {
-    let front = PlainFixture::open(PIPE).say("go").prompted("go").asked(ls()).wait(100);
-    let front = front.input(Input::End);
-    assert_eq!(front.asks, [line("go"), ClientRequest::Op(Op::Defer)]);
-    let front = front.asked(shell_request(2, "pwd", Risk::Low)).wait(100);
-    assert_eq!(front.asks.last(), Some(&ClientRequest::Op(Op::Defer)));
-    let front = front.ended(TurnEnd::Deferred).idle();
-    assert_eq!(front.asks.last(), Some(&ClientRequest::Close));
-    let lines = vec!["co: session \"go\" saved · 2 approvals waiting".into()];
-    let front = front.notice(ServerMessage::Goodbye { lines });
-    assert!(front.over);
-    insta::assert_snapshot!("plain_end_of_a_pipe", front.text);
 }
 
 #[test]
@@ -653,7 +639,7 @@ proptest! {
             .notice(ServerMessage::Goodbye { lines: texts.clone() });
         prop_assert!(is_plain(&front.text), "{:?}", front.text);
         let (reorders, decides) =
-            (front.text.contains('\u{202e}'), front.asks.iter().any(|ask| matches!(ask, ClientRequest::Op(Op::Decide { .. }))));
+            (front.text.contains('\u{202e}'), front.asks.iter().any(|ask| !decisions(ask).is_empty()));
         prop_assert!(!reorders && !decides);
     }
 }
@@ -777,22 +763,4 @@ fn an_editor_changes_the_arguments_and_approves_nothing() {
     let (front, _) = editing(ls());
     let front = front.settled(1, no(None), Decider::Cli).input(changed());
     assert!(front.asks.is_empty() && front.text.contains("so what was edited is not used"), "{}", front.text);
-}
-
-#[test]
-fn a_first_prompt_is_sent_once_nothing_runs() {
-    for setup in [TERMINAL, PIPE] {
-        let first = co::frontend::images::Prompt::written("!fix it".to_owned());
-        let mut front = PlainFixture::new(setup);
-        front.plain = Plain::new(setup).asking(Some(first.clone()));
-        let front = front.notice(ServerMessage::Header(header()));
-        assert_eq!(front.asks, []);
-        let front = front.notice(ServerMessage::Idle);
-        assert_eq!(front.asks, [ClientRequest::Prompt(first.clone())]);
-        // The end of a pipe waits for its answer.
-        let front = if setup == PIPE { front.input(Input::End) } else { front };
-        let front = front.prompted("!fix it").ended(TurnEnd::Completed);
-        assert_eq!(front.asks, [ClientRequest::Prompt(first)], "{}", front.text);
-        assert_eq!(front.idle().asks.len(), if setup == PIPE { 2 } else { 1 });
-    }
 }

@@ -1,7 +1,7 @@
 //! The lists of the plain front end: the inbox, numbered, with one of it as a question; models and tool servers. The mode
 //! in words.
 
-use co::agent::port::{Event, Op};
+use co::agent::port::Event;
 use co::approval::{Approval, AutoApprove};
 use co::config::Mode;
 use co::frontend::plain::{Input, Plain, Setup, Source};
@@ -13,7 +13,7 @@ use co::message::ToolName;
 use co::tool::mcp::ListedTool;
 
 use crate::tui::inbox::{lines, stored, whole};
-use crate::tui::kit::{header, id};
+use crate::tui::kit::{decided, header, id};
 
 /// The front end, its clock, and what it said since it was asked last.
 struct InboxFixture {
@@ -21,6 +21,8 @@ struct InboxFixture {
     now_ms: u64,
     text: String,
     asks: Vec<ClientRequest>,
+    /// The query whether all is handled.
+    unhandled: Option<QueryId>,
 }
 
 impl InboxFixture {
@@ -30,8 +32,8 @@ impl InboxFixture {
 
     fn open_with(source: Source) -> Self {
         let setup = Setup { source, echoes: true, shows_thoughts: false, has_editor: false };
-        let mut front =
-            Self { plain: Plain::new(setup), now_ms: 1_000, text: String::new(), asks: Vec::new() };
+        let plain = Plain::new(setup);
+        let mut front = Self { plain, now_ms: 1_000, text: String::new(), asks: Vec::new(), unhandled: None };
         front.tell(ServerMessage::Header(header()));
         front.tell(ServerMessage::Idle);
         front.text.clear();
@@ -43,7 +45,12 @@ impl InboxFixture {
         loop {
             let turned = self.plain.turned();
             self.text.push_str(&turned.text);
-            self.asks.extend(turned.asks);
+            for ask in turned.asks {
+                match ask {
+                    ClientRequest::Query { id, query: ClientQuery::Handled } => self.unhandled = Some(id),
+                    ask => self.asks.push(ask),
+                }
+            }
             if !turned.question {
                 return;
             }
@@ -57,6 +64,11 @@ impl InboxFixture {
 
     fn answer(&mut self, query: u64, answer: QueryAnswer) {
         self.tell(ServerMessage::Answer { id: QueryId(query), answer });
+    }
+
+    fn handled(&mut self) {
+        let id = self.unhandled.take().unwrap();
+        self.tell(ServerMessage::Answer { id, answer: QueryAnswer::Handled });
     }
 
     fn say(&mut self, line: &str) {
@@ -139,7 +151,7 @@ fn what_waits_is_a_numbered_list() {
 
 #[test]
 fn one_of_another_session_is_asked_and_decided() {
-    let all = |approval| ClientRequest::Op(Op::DecideAll { requests: vec![id(3)], approval });
+    let all = |approval| decided(3, approval);
     let mut yes = asked(3);
     let said = yes.said();
     assert!(
@@ -151,6 +163,7 @@ fn one_of_another_session_is_asked_and_decided() {
     yes.say("1");
     assert_eq!(yes.asks, [all(Approval::yes())]);
     yes.tell(ServerMessage::Elsewhere { count: 0 });
+    yes.handled();
     assert!(yes.said().ends_with("Approval 1: approved.\nYou: "));
 
     let mut no = asked(3);
@@ -165,10 +178,7 @@ fn one_of_another_session_is_asked_and_decided() {
     high.say("1");
     assert!(high.asks.is_empty(), "HIGH is asked twice");
     high.say("yes");
-    assert_eq!(
-        high.asks,
-        [ClientRequest::Op(Op::DecideAll { requests: vec![id(4)], approval: Approval::yes() })]
-    );
+    assert_eq!(high.asks, [decided(4, Approval::yes())]);
 
     // The requests of this session are sent again meanwhile: the question stays.
     let mut meanwhile = asked(3);
@@ -272,10 +282,10 @@ fn models_and_tool_servers_are_listed() {
     assert!(!front.text.contains("known"), "{}", front.text);
 }
 
-/// The decision on a request of another session is answered by an event while a turn runs.
+/// A pipe takes its next line once the decision on a request of another session is handled, whatever is told before.
 #[test]
-fn an_answered_round_ends_the_wait_for_it() {
-    for lost in ["", "This request has expired and can no longer be decided."] {
+fn only_its_own_answer_ends_the_wait_for_a_decision() {
+    for lost in [None, Some("This request has expired and can no longer be decided.")] {
         let mut front = InboxFixture::open_with(Source::Pipe);
         front.say("/inbox");
         front.answer(1, QueryAnswer::Inbox { lines: lines() });
@@ -284,11 +294,17 @@ fn an_answered_round_ends_the_wait_for_it() {
         front.wait();
         front.asks.clear();
         front.say("4");
-        assert!(matches!(front.asks[..], [ClientRequest::Op(Op::DecideAll { .. })]), "{:?}", front.asks);
-        assert!(!front.plain.listens());
+        assert_eq!(front.asks, [decided(3, Approval::Later)]);
         front.said();
-        let answered = Update::Event(Event::DecidedAll { lost: lost.to_owned() });
-        front.input(Input::Update(Box::new(answered)));
-        assert!(front.plain.listens() && front.said().contains(lost));
+        if let Some(text) = lost {
+            let text = text.to_owned();
+            front.input(Input::Update(Box::new(Update::Event(Event::DecisionsLost { text }))));
+        }
+        front.tell(ServerMessage::Header(header()));
+        front.tell(ServerMessage::Elsewhere { count: 1 });
+        front.tell(ServerMessage::Idle);
+        assert!(!front.plain.listens(), "nothing of this was the answer");
+        front.handled();
+        assert!(front.plain.listens() && front.said().contains(lost.unwrap_or_default()));
     }
 }

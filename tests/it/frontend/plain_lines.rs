@@ -1,15 +1,18 @@
-//! Lines of the plain front end: those that arrive at once, and those that it prints of turns.
+//! Lines of the plain front end: those that arrive at once or over a pipe, and those that it prints of turns.
+
+use std::time::Duration;
 
 use co::agent::port::{Event, Op};
-use co::frontend::plain::Input;
-use co::frontend::protocol::ClientRequest;
+use co::frontend::images::Prompt;
+use co::frontend::plain::{Input, Plain};
+use co::frontend::protocol::{ClientRequest, Privacy, ServerMessage, Tone};
 use co::history::TurnEnd;
 use co::message::{CallReport, ReturnStatus};
 use co::tool::Risk;
 use serde_json::json;
 
-use super::plain::{PlainFixture, TERMINAL};
-use crate::tui::kit::{call, line, returned, shell_request};
+use super::plain::{PIPE, PlainFixture, TERMINAL, ls};
+use crate::tui::kit::{call, header, line, returned, shell_request};
 
 #[test]
 fn lines_that_arrive_at_once_are_one_prompt() {
@@ -72,4 +75,58 @@ fn the_colours_of_a_command_are_no_text() {
     let front = PlainFixture::open(TERMINAL).say("go").prompted("go");
     let front = front.event(Event::ToolReturn { call, returned: failed });
     assert!(front.text.contains("  FAIL: 2 tests\n"), "{}", front.text);
+}
+
+#[test]
+fn lines_of_a_pipe_come_one_at_a_time() {
+    let mut front = PlainFixture::open(PIPE).say("one");
+    assert!(!front.plain.listens());
+    front = front.notice(ServerMessage::Header(header())).prompted("one").text("A").ended(TurnEnd::Completed);
+    assert!(!front.plain.listens());
+    front = front.idle().say("/help");
+    assert!(!front.plain.listens());
+    let local =
+        ServerMessage::Local { title: "commands".into(), text: "- `/help`".into(), tone: Tone::Plain };
+    front = front.notice(local).notice(ServerMessage::Header(header())).say("!ls");
+    assert!(!front.plain.listens());
+    front = front
+        .notice(ServerMessage::ShellBegan { command: "ls".into(), privacy: Privacy::Shared })
+        .notice(ServerMessage::ShellOutput { text: "a\n".into() })
+        .notice(ServerMessage::ShellEnded { outcome: "exit 0".into(), took: Duration::ZERO });
+    assert!(front.plain.listens());
+    let front = front.input(Input::End);
+    assert_eq!(front.asks, [line("one"), line("/help"), line("!ls"), ClientRequest::Close]);
+}
+
+#[test]
+fn at_the_end_of_a_pipe_what_waits_is_postponed() {
+    let front = PlainFixture::open(PIPE).say("go").prompted("go").asked(ls()).wait(100);
+    let front = front.input(Input::End);
+    assert_eq!(front.asks, [line("go"), ClientRequest::Op(Op::Defer)]);
+    let front = front.asked(shell_request(2, "pwd", Risk::Low)).wait(100);
+    assert_eq!(front.asks.last(), Some(&ClientRequest::Op(Op::Defer)));
+    let front = front.ended(TurnEnd::Deferred).idle();
+    assert_eq!(front.asks.last(), Some(&ClientRequest::Close));
+    let lines = vec!["co: session \"go\" saved · 2 approvals waiting".into()];
+    let front = front.notice(ServerMessage::Goodbye { lines });
+    assert!(front.over);
+    insta::assert_snapshot!("plain_end_of_a_pipe", front.text);
+}
+
+#[test]
+fn a_first_prompt_is_sent_once_nothing_runs() {
+    for setup in [TERMINAL, PIPE] {
+        let first = Prompt::written("!fix it".to_owned());
+        let mut front = PlainFixture::new(setup);
+        front.plain = Plain::new(setup).asking(Some(first.clone()));
+        let front = front.notice(ServerMessage::Header(header()));
+        assert_eq!(front.asks, []);
+        let front = front.notice(ServerMessage::Idle);
+        assert_eq!(front.asks, [ClientRequest::Prompt(first.clone())]);
+        // The end of a pipe waits for its answer.
+        let front = if setup == PIPE { front.input(Input::End) } else { front };
+        let front = front.prompted("!fix it").ended(TurnEnd::Completed);
+        assert_eq!(front.asks, [ClientRequest::Prompt(first)], "{}", front.text);
+        assert_eq!(front.idle().asks.len(), if setup == PIPE { 2 } else { 1 });
+    }
 }

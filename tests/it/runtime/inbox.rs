@@ -53,8 +53,8 @@ impl Client {
     }
 
     async fn all(&mut self, requests: &[&RequestId], approval: Approval) {
-        let requests = requests.iter().map(|id| (*id).clone()).collect();
-        self.ask(ClientRequest::Op(Op::DecideAll { requests, approval })).await;
+        let requests: Vec<RequestId> = requests.iter().map(|id| (*id).clone()).collect();
+        self.ask(ClientRequest::Op(Op::decide_all(&requests, &approval))).await;
     }
 }
 
@@ -121,13 +121,60 @@ fn every_round_of_decisions_is_answered() {
             .until("text", |update| matches!(update, Update::Event(Event::TextDelta { .. })).then_some(()))
             .await;
         client.all(&[&waiting], Approval::Later).await;
-        let lost = client.until("the answer", |update| match update {
-            Update::Event(Event::DecidedAll { lost }) => Some(lost.clone()),
-            Update::Event(_) | Update::Message(_) => None,
-        });
-        assert_eq!(lost.await, "");
+        assert_eq!(client.query(ClientQuery::Handled).await, QueryAnswer::Handled);
         client.close().await;
     });
+}
+
+/// A pipe reads its next line once all is handled: nothing that follows from a line may come later.
+#[test]
+fn all_is_handled_after_what_answers_a_line_and_once_its_turn_began() {
+    let script =
+        "reply\n  call write_file {\"path\":\"a.txt\",\"content\":\"one\\n\"} | id=w1\nreply\n  text Done.";
+    let (co, service) = with(script);
+    run(&service, async {
+        let mut client = open(&co, SessionTarget::New);
+        client.idle().await;
+        for command in ["/help", "/status", "/model gpt-none", "/resume", "/model", "/mcp reconnect none"] {
+            client.seen.clear();
+            client.line(command).await;
+            client.query(ClientQuery::Handled).await;
+            let answers = |update: &Update| {
+                matches!(
+                    update,
+                    Update::Message(
+                        ServerMessage::Local { .. }
+                            | ServerMessage::Sessions { .. }
+                            | ServerMessage::Models { .. }
+                    )
+                )
+            };
+            assert!(client.seen.iter().any(answers), "{command}: {:#?}", client.seen);
+        }
+        let began = Update::Message(ServerMessage::TurnBegan);
+        client.seen.clear();
+        client.line("write a").await;
+        client.query(ClientQuery::Handled).await;
+        assert!(client.seen.contains(&began), "{:#?}", client.seen);
+        let request = match client.seen.iter().find_map(asked) {
+            Some(request) => request,
+            None => client.asked().await,
+        };
+        client.ask(ClientRequest::Op(Op::Defer)).await;
+        client.idle().await;
+        client.seen.clear();
+        client.decide(&request, Approval::yes()).await;
+        client.query(ClientQuery::Handled).await;
+        assert!(client.seen.contains(&began), "{:#?}", client.seen);
+        client.close().await;
+    });
+}
+
+fn asked(update: &Update) -> Option<RequestId> {
+    match update {
+        Update::Event(Event::ApprovalNeeded { request }) => Some(request.id.clone()),
+        Update::Event(_) | Update::Message(_) => None,
+    }
 }
 
 /// Two requests of one reply, in a session that another process has.

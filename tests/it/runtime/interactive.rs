@@ -86,7 +86,7 @@ impl Client {
     }
 
     pub async fn decide(&self, request: &RequestId, approval: Approval) {
-        self.ask(ClientRequest::Op(Op::Decide { request: request.clone(), approval })).await;
+        self.ask(ClientRequest::Op(Op::decide(request.clone(), approval))).await;
     }
 
     /// The next update that `wanted` makes something of; those before it are kept in `seen`.

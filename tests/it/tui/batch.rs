@@ -14,10 +14,17 @@ use co::tui::theme::Glyphs;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, at_all_sizes, call, decided, diff_request, header, id, shell_request};
+use crate::tui::kit::{
+    Screen, approved, at_all_sizes, call, decided, diff_request, header, id, round, shell_request,
+};
 
 fn yes(number: u32) -> ClientRequest {
     decided(number, Approval::yes())
+}
+
+/// One approval of both.
+fn both(numbers: [u32; 2]) -> ClientRequest {
+    round(&numbers, &Approval::yes())
 }
 
 fn no(number: u32, reason: Option<&str>) -> ClientRequest {
@@ -79,11 +86,11 @@ fn rounds() {
         ("no reflex decides", list(), "<tab><ret><tab><tab><space>", vec![]),
         ("without the keys", list(), "y n<space>", vec![]),
         ("one", list(), "<tab><space>y", vec![yes(1)]),
-        ("two in one round", list(), "<tab><space><down><space>y", vec![yes(1), yes(2)]),
-        ("in the order of the list", list(), "<tab><down><space><up><space>y", vec![yes(1), yes(2)]),
+        ("two in one round", list(), "<tab><space><down><space>y", vec![both([1, 2])]),
+        ("in the order of the list", list(), "<tab><down><space><up><space>y", vec![both([1, 2])]),
         ("a mark taken back", list(), "<tab><space><down><space><space>y", vec![yes(1)]),
         ("marked low", list(), "<tab><down><down><down><down><up><up><up><up>ay", vec![yes(1)]),
-        ("marked all but HIGH", list(), "<tab><down><down><up><up>Ay", vec![yes(1), yes(2)]),
+        ("marked all but HIGH", list(), "<tab><down><down><up><up>Ay", vec![both([1, 2])]),
         ("unseen ones are shown first", five(Screen::open(80, 24)), "<tab>ay", vec![]),
         ("decided once", list(), "<tab><space>yyy<space>y", vec![yes(1)]),
         ("no to the row", list(), "<tab><down>n<ret>", vec![no(2, None)]),
@@ -91,21 +98,16 @@ fn rounds() {
             "no to what is marked",
             list(),
             "<tab><space><down><space><down>n<ret>",
-            vec![no(1, None), no(2, None)],
+            vec![round(&[1, 2], &Approval::Deny { reason: None })],
         ),
         (
             "one reason for all",
             list(),
             "<tab><space><down><space>nnot yet y<ret>",
-            vec![no(1, Some("not yet y")), no(2, Some("not yet y"))],
+            vec![round(&[1, 2], &Approval::Deny { reason: Some("not yet y".to_owned()) })],
         ),
         ("a no taken back", list(), "<tab>nbecause<esc>", vec![]),
-        (
-            "all later",
-            list(),
-            "<tab><space><esc>",
-            [1, 2, 3].map(|one| decided(one, Approval::Later)).to_vec(),
-        ),
+        ("all later", list(), "<tab><space><esc>", vec![round(&[1, 2, 3], &Approval::Later)]),
         ("HIGH by one key", list(), "<tab><down><down><space>y", vec![]),
         ("HIGH by a key held down", list(), "<tab><down><down><space>yyyyyy", vec![]),
         ("HIGH among others", list(), "<tab><space><down><down><space>y", vec![]),
@@ -123,7 +125,7 @@ fn high_needs_a_second_key_after_a_moment() {
     let row = || list().keys("<tab><down><down>y");
     assert!(row().shot().contains("HIGH: y again to approve, Esc back"), "{}", row().shot());
     assert_eq!(row().wait(1_100).keys("y").asks(), [&yes(3)]);
-    assert_eq!(once().wait(1_100).keys("y").asks(), [&yes(1), &yes(3)]);
+    assert_eq!(once().wait(1_100).keys("y").asks(), [&both([1, 3])]);
     assert!(once().wait(1_100).keys("<esc>y").asks().is_empty(), "taken back");
     assert!(once().wait(1_100).keys("<up><space>y").asks().is_empty(), "another set is another question");
     let more = once().asked(high(4)).wait(600).keys("y");
@@ -164,7 +166,7 @@ fn nothing_unseen_is_run() {
     let screen = screen.keys("yyy").wait(600).keys("y");
     assert!(screen.asks().is_empty(), "still not whole");
     let screen = screen.wait(600).keys(&"<pgdn>".repeat(20)).keys("y");
-    assert_eq!(screen.asks(), [&yes(1), &yes(2)]);
+    assert_eq!(screen.asks(), [&both([1, 2])]);
     // Lines below the help were not seen.
     let hidden = Screen::open(80, 24).prompted("go").keys("?").asked(low(1)).asked(write(2, 1, &[]));
     let hidden = hidden.wait(600).keys("<esc><tab><space>y");
@@ -265,7 +267,7 @@ fn postponed_comes_back_without_marks() {
     assert_eq!((off.model.cards.count(), off.model.cards.current().is_some()), (3, false));
     let later = |number| settled(number, Approval::Later);
     let back = off.event(later(1)).event(later(2)).event(later(3)).keys("<a-a>").wait(600).keys("y");
-    let asks: Vec<ClientRequest> = back.asks().into_iter().skip(3).cloned().collect();
+    let asks: Vec<ClientRequest> = back.asks().into_iter().skip(1).cloned().collect();
     assert_eq!(asks, [yes(1)], "nothing is marked, so the row is decided");
     let between = Screen::open(80, 24).notice(ServerMessage::Waiting { requests: vec![low(1), high(2)] });
     assert!(between.wait(600).keys("<tab><esc>").asks().is_empty(), "between turns they wait already");
@@ -542,7 +544,7 @@ proptest! {
             }
             let asks: Vec<ClientRequest> = screen.asks().into_iter().skip(known.answered).cloned().collect();
             for ask in &asks {
-                if let ClientRequest::Op(Op::Decide { request, approval: Approval::Approve { .. } }) = ask {
+                for request in approved(ask) {
                     known.approved(request, now, false)?;
                 }
             }

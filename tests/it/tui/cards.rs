@@ -15,7 +15,7 @@ use co::tui::msg::{EditTarget, EditedText};
 use co::tui::{Cmd, Input};
 use serde_json::{Value, json};
 
-use crate::tui::kit::{Screen, at_all_sizes, call, decided, id, plan, shell_request};
+use crate::tui::kit::{Screen, at_all_sizes, call, decided, decisions, id, plan, round, shell_request};
 
 pub fn test_run(risk: Risk) -> Request {
     let mut request = shell_request(1, "cargo test --workspace", risk);
@@ -316,7 +316,7 @@ fn a_plan_is_one_list_and_is_decided_between_turns() {
     let mut screen = dry_plan(Screen::open(80, 24)).keys("<tab>");
     assert!(screen.shot().contains("◇ plan: 3 actions (dry-run)"), "{}", screen.shot());
     let screen = screen.keys("<space><down><space>y");
-    assert_eq!(screen.asks(), [&decided(1, Approval::yes()), &decided(2, Approval::yes())]);
+    assert_eq!(screen.asks(), [&round(&[1, 2], &Approval::yes())]);
     let mut mixed = dry_plan(Screen::open(80, 24)).asked(shell_request(4, "ls", Risk::Low)).wait(600);
     assert!(mixed.shot().contains("◇ 4 actions ─"), "{}", mixed.shot());
 }
@@ -415,14 +415,11 @@ fn question(screen: Screen) -> Screen {
 
 /// The answers that were sent.
 fn answers(screen: &Screen) -> Vec<Value> {
-    let answer = |ask: &ClientRequest| match ask {
-        ClientRequest::Op(co::agent::port::Op::Decide {
-            approval: Approval::Approve { instead: Some((_, args)), .. },
-            ..
-        }) => Some(args["answer"].clone()),
+    let answer = |(_, approval): &(_, Approval)| match approval {
+        Approval::Approve { instead: Some((_, args)), .. } => Some(args["answer"].clone()),
         _ => None,
     };
-    screen.asks().into_iter().filter_map(answer).collect()
+    screen.asks().into_iter().flat_map(decisions).filter_map(answer).collect()
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn id() -> RequestId {
 }
 
 fn decided(approval: Approval) -> ClientRequest {
-    ClientRequest::Op(Op::Decide { request: id(), approval })
+    ClientRequest::Op(Op::decide(id(), approval))
 }
 
 fn instead(tool: &str, args: Value) -> ClientRequest {

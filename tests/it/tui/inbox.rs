@@ -1,6 +1,5 @@
 //! The inbox: what keys do to it, how every state looks, and what no sequence of keys and updates does.
 
-use co::agent::port::Op;
 use co::approval::{Approval, AutoApprove, Request, RequestId};
 use co::config::Mode;
 use co::frontend::protocol::{
@@ -17,7 +16,9 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, asked, at_all_sizes, diff_request, header, id, parse_keys, shell_request};
+use crate::tui::kit::{
+    Screen, approved, asked, at_all_sizes, diff_request, header, id, parse_keys, round, shell_request,
+};
 
 /// A session of the list: its id, title, folder and who has it.
 type SessionRow = (&'static str, &'static str, &'static str, Holder);
@@ -154,19 +155,12 @@ fn five() -> Screen {
     with(Screen::open(80, 24), lines())
 }
 
-fn decide(numbers: &[u32], approval: Approval) -> ClientRequest {
-    ClientRequest::Op(Op::DecideAll {
-        requests: numbers.iter().map(|number| id(*number)).collect(),
-        approval,
-    })
-}
-
 fn yes(numbers: &[u32]) -> ClientRequest {
-    decide(numbers, Approval::yes())
+    round(numbers, &Approval::yes())
 }
 
 fn no(numbers: &[u32], reason: Option<&str>) -> ClientRequest {
-    decide(numbers, Approval::Deny { reason: reason.map(str::to_owned) })
+    round(numbers, &Approval::Deny { reason: reason.map(str::to_owned) })
 }
 
 #[test]
@@ -195,7 +189,7 @@ fn keys() {
             vec![no(&[1, 4], Some("not yet y"))],
         ),
         ("a no taken back", "nbecause<esc>", vec![]),
-        ("later", "l", vec![decide(&[1], Approval::Later)]),
+        ("later", "l", vec![round(&[1], &Approval::Later)]),
         ("resumed", "<down><down>R", vec![resume]),
         ("the one at hand needs no resuming", "R", vec![]),
         ("open elsewhere needs none", "<down><down><down><down>R", vec![]),
@@ -411,9 +405,7 @@ proptest! {
         let keys = keys.replace(' ', "<space>");
         let screen = with(Screen::open(80, 24), lines()).at(&keys);
         for ask in screen.decided_all() {
-            if let ClientRequest::Op(Op::DecideAll { requests, approval: Approval::Approve { .. } }) = ask {
-                prop_assert!(!requests.contains(&id(4)) && !requests.contains(&id(5)), "{requests:?}");
-            }
+            prop_assert!(approved(&ask).all(|request| ![id(4), id(5)].contains(request)), "{ask:?}");
         }
     }
 }

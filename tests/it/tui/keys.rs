@@ -110,9 +110,8 @@ fn the_inbox_follows_the_keys_of_a_list() {
         opened.answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines() }).wait(600).keys("m");
     let shot = marked.shot();
     assert!(shot.contains("▸[x] low") && shot.contains("F5 yes to 1 marked · y no to 1…"), "{shot}");
-    let decides = |screen: &Screen| {
-        screen.asks().iter().any(|ask| matches!(ask, ClientRequest::Op(Op::DecideAll { .. })))
-    };
+    let decides =
+        |screen: &Screen| screen.asks().iter().any(|ask| matches!(ask, ClientRequest::Op(Op::Decide { .. })));
     let denying = marked.keys("y");
     assert!(!decides(&denying), "the key now begins a denial");
     assert!(decides(&denying.keys("<esc><f5>")));

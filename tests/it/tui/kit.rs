@@ -362,7 +362,24 @@ pub fn id(number: u32) -> RequestId {
 }
 
 pub fn decided(number: u32, approval: Approval) -> ClientRequest {
-    ClientRequest::Op(Op::Decide { request: id(number), approval })
+    ClientRequest::Op(Op::decide(id(number), approval))
+}
+
+/// The same decision on these, sent as one.
+pub fn round(numbers: &[u32], approval: &Approval) -> ClientRequest {
+    let requests: Vec<RequestId> = numbers.iter().map(|number| id(*number)).collect();
+    ClientRequest::Op(Op::decide_all(&requests, approval))
+}
+
+/// The decisions that an ask holds.
+pub fn decisions(ask: &ClientRequest) -> &[(RequestId, Approval)] {
+    if let ClientRequest::Op(Op::Decide { decisions }) = ask { decisions } else { &[] }
+}
+
+/// The requests that an ask approves.
+pub fn approved(ask: &ClientRequest) -> impl Iterator<Item = &RequestId> {
+    let approves = |(_, approval): &&_| matches!(approval, Approval::Approve { .. });
+    decisions(ask).iter().filter(approves).map(|(request, _)| request)
 }
 
 pub fn line(text: &str) -> ClientRequest {

@@ -11,7 +11,9 @@ use co::tui::model::Focus;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::tui::kit::{Screen, asked, at_all_sizes, decided, diff_request, id, parse_keys, shell_request};
+use crate::tui::kit::{
+    Screen, asked, at_all_sizes, decided, diff_request, id, parse_keys, round, shell_request,
+};
 
 fn settled(number: u32) -> Event {
     let settled = Settlement::Decided { approval: Approval::yes(), by: Decider::Tui };
@@ -59,7 +61,12 @@ fn each_kind_of_approval_takes_few_keys() {
     let cases: [(&str, Screen, &[&str], Vec<ClientRequest>); 5] = [
         ("one", open(&[shell_request(1, "ls", Risk::Medium)]), &["y"], vec![yes(1)]),
         ("HIGH", open(&[shell_request(1, "rm -r x", Risk::High)]), &["y", "y"], vec![yes(1)]),
-        ("five edits on one screen", open(&edits), &["v", "y"], (1..=5).map(yes).collect()),
+        (
+            "five edits on one screen",
+            open(&edits),
+            &["v", "y"],
+            vec![round(&[1, 2, 3, 4, 5], &Approval::yes())],
+        ),
         ("a new file of 400 lines", open(&[file]), &["v", "<end>", "Y"], vec![yes(1)]),
         ("five edits one by one", open(&edits), &["y", "y", "y", "y", "y"], (1..=5).map(yes).collect()),
     ];
@@ -204,7 +211,7 @@ fn the_pager_shows_finds_and_approves() {
     // Of several, one key approves neither HIGH nor untrusted text.
     let mixed = Screen::open(80, 40).prompted("go").asked(diff_request(1, 1)).asked(diff_request(2, 1));
     let mixed = rested(mixed.asked(shell_request(3, "rm -r x", Risk::High))).keys("v").wait(300).keys("y");
-    assert_eq!(decisions(&mixed), [&yes(1), &yes(2)]);
+    assert_eq!(decisions(&mixed), [&round(&[1, 2], &Approval::yes())]);
     // Decided elsewhere, it closes.
     let mut gone = open(new_file(1, 60)).event(settled(1));
     assert!(gone.model.panel.is_none() && gone.shot().contains("decided elsewhere"));

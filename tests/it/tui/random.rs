@@ -24,7 +24,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::tui::batch::{Knowledge, marked_request, settled};
-use crate::tui::kit::{Screen, call, header, id, returned};
+use crate::tui::kit::{Screen, approved, call, header, id, returned};
 
 const HOSTILE: &[&str] = &[
     "\u{1b}[2J\u{1b}]0;title\u{7}",
@@ -393,7 +393,7 @@ impl WatchedScreen {
                 prop_assert_eq!(self.good.get(text), Some(&true), "a rule nobody called good: {:?}", text);
                 self.known.approved(request, self.now, deferred)?;
             }
-            if let ClientRequest::Op(Op::Decide { request, approval: Approval::Approve { .. } }) = ask {
+            for request in approved(ask) {
                 let by_key = matches!(step, Step::Key("y" | "<c-s>"));
                 prop_assert!(by_key || deferred, "approved by {step:?}");
                 prop_assert_eq!(before, Focus::Card, "approved without the keys");

@@ -146,7 +146,7 @@ impl RecordingFrontend {
             | Event::CapAnswered { .. }
             | Event::Compacting { .. }
             | Event::Compacted { .. }
-            | Event::DecidedAll { .. }
+            | Event::DecisionsLost { .. }
             | Event::Status { .. }
             | Event::TurnEnded { .. } => None,
         };
@@ -178,7 +178,7 @@ impl State {
             && let Some(at) = self.answers.iter().position(|(matches, _)| matches.covers(request))
         {
             let (_, approval) = self.answers.remove(at);
-            self.ops.push_back(Op::Decide { request: request.id.clone(), approval });
+            self.ops.push_back(Op::decide(request.id.clone(), approval));
         }
         self.ops.extend((self.reaction)(&event));
         self.events.push(event);

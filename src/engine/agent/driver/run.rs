@@ -717,8 +717,7 @@ impl<'a> Driver<'a> {
             return Ok(None);
         }
         match op {
-            Op::Decide { request, approval } => self.decide(request, approval).await,
-            Op::DecideAll { requests, approval } => self.decide_all(requests, approval).await,
+            Op::Decide { decisions } => self.decide(decisions).await,
             Op::Steer { parts } => self.feed(Input::Steer { parts }).await,
             Op::TakeBack { parts } => self.feed(Input::TakeBack { parts }).await,
             Op::Revoke { request } => self.feed(Input::Revoked { request }).await,
@@ -743,11 +742,7 @@ impl<'a> Driver<'a> {
     /// Interrupt and close concern both.
     fn is_for_caller(&mut self, op: &Op) -> bool {
         match op {
-            Op::Decide { .. }
-            | Op::DecideAll { .. }
-            | Op::Revoke { .. }
-            | Op::Draft { .. }
-            | Op::Noted { .. } => false,
+            Op::Decide { .. } | Op::Revoke { .. } | Op::Draft { .. } | Op::Noted { .. } => false,
             Op::Interrupt | Op::Close => {
                 self.unhandled.push(op.clone());
                 false

@@ -15,7 +15,6 @@ use crate::agent::port::Op;
 use crate::approval::{Approval, RequestId};
 use crate::frontend::protocol::{ClientQuery, ClientRequest, Holder, InboxLine, QueryAnswer, ServerMessage};
 use crate::store::RequestState;
-use crate::tool::Risk;
 use crate::tui::batch::Question;
 use crate::tui::cards::{Card, Cards};
 use crate::tui::cells;
@@ -57,7 +56,7 @@ impl PanelState for Inbox {
             Action::Panel(_) => return Some(self.own_key(action, cx)),
             Action::Card(CardKey::SendNo) => {
                 if let Some((no, of)) = self.list.take_no() {
-                    self.decide(&of, no, "no", cx);
+                    self.decide(&of, &no, "no", cx);
                 }
             }
             Action::Nav(nav) => self.navigate(nav, cx),
@@ -173,10 +172,9 @@ impl Inbox {
         }
         self.list.advice = None;
         match key {
-            ListKey::Mark => self.list.turn_mark(self.open_rows().1, cx.screen.keymap),
-            ListKey::MarkLow => self.list.mark_all(&self.open_rows().0, Risk::Low, cx.screen.keymap),
-            ListKey::MarkMost => self.list.mark_all(&self.open_rows().0, Risk::Medium, cx.screen.keymap),
-            ListKey::No => self.list.refuse(self.open_rows()),
+            ListKey::Mark | ListKey::MarkLow | ListKey::MarkMost | ListKey::No => {
+                self.list.act(key, self.open_rows(), cx.screen.keymap);
+            }
             ListKey::Yes => self.yes(cx),
             ListKey::Open | ListKey::Edit => return self.look_at(cx),
             ListKey::Whole => self.is_whole = !self.is_whole,
@@ -237,13 +235,13 @@ impl Inbox {
 
     /// Approves the marked requests in one round, or else the chosen one.
     fn yes(&mut self, cx: &mut PanelContext<'_>) {
-        let ask = |these: &[RequestId]| Ok(vec![decision(these, Approval::yes())]);
+        let ask = |these: &[RequestId]| Ok(decision(these, &Approval::yes()));
         let rows = self.open_rows();
         match self.list.yes(rows, ask, cx.dialogue, cx.screen.keymap, cx.now_ms) {
             ApprovalOutcome::Nothing => {}
             ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => self.go_to(&id),
-            ApprovalOutcome::Sent(ids, asked) => {
-                asked.into_iter().for_each(|request| cx.send(request));
+            ApprovalOutcome::Sent(ids, ask) => {
+                cx.send(ask);
                 self.sent(&ids, "yes", cx.now_ms);
                 self.list.advice = self.resumable(&ids, cx.screen.keymap);
             }
@@ -262,7 +260,7 @@ impl Inbox {
     fn decide(
         &mut self,
         these: &[RequestId],
-        approval: Approval,
+        approval: &Approval,
         word: &'static str,
         cx: &mut PanelContext<'_>,
     ) {
@@ -279,7 +277,7 @@ impl Inbox {
         if wanted.is_empty() {
             self.advise("already postponed");
         } else {
-            self.decide(&wanted, Approval::Later, "later", cx);
+            self.decide(&wanted, &Approval::Later, "later", cx);
         }
     }
 
@@ -400,6 +398,6 @@ impl Inbox {
 }
 
 /// Returns the request for one decision on all of these, whichever process has their sessions.
-fn decision(these: &[RequestId], approval: Approval) -> ClientRequest {
-    ClientRequest::Op(Op::DecideAll { requests: these.to_vec(), approval })
+fn decision(these: &[RequestId], approval: &Approval) -> ClientRequest {
+    ClientRequest::Op(Op::decide_all(these, approval))
 }

@@ -105,7 +105,7 @@ impl ScriptedFrontend {
             at.map(|at| state.answers.remove(at).1)
         };
         if let Some(approval) = approval {
-            self.say(Op::Decide { request: request.id.clone(), approval });
+            self.say(Op::decide(request.id.clone(), approval));
         }
     }
 
@@ -207,7 +207,7 @@ fn line(event: &Event) -> Option<String> {
             Summary::None { why: None } => format!("compacted {}", compacted.messages),
         },
         Event::Status { text } => format!("status {text}"),
-        Event::DecidedAll { lost } => format!("decided-all {lost}"),
+        Event::DecisionsLost { text } => format!("lost {text}"),
         Event::TurnEnded { end } => format!("end {}", ending(end)),
     })
 }

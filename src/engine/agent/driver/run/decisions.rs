@@ -22,31 +22,18 @@ impl Driver<'_> {
         self.feed(Input::Defer).await
     }
 
-    /// Writes a decision made at this front end to the store, like any decision: the first answer wins.
+    /// Writes decisions made at this front end to the store, like all others: the first answer wins.
     pub(super) async fn decide(
         &mut self,
-        request: RequestId,
-        approval: Approval,
+        decisions: Vec<(RequestId, Approval)>,
     ) -> Result<Option<TurnEnd>, StoreError> {
-        let decision = (request, approval, self.env.decider.clone());
-        let (outcomes, records) = self.session.decide(&[decision]).await?;
-        let lost = DecideOutcome::losses(&outcomes);
-        if !lost.is_empty() {
-            self.show(Event::Status { text: lost }).await;
-        }
-        self.apply_decisions(records).await
-    }
-
-    /// The same for requests of any session.
-    pub(super) async fn decide_all(
-        &mut self,
-        requests: Vec<RequestId>,
-        approval: Approval,
-    ) -> Result<Option<TurnEnd>, StoreError> {
-        let decision = |request| (request, approval.clone(), self.env.decider.clone());
-        let decisions: Vec<_> = requests.into_iter().map(decision).collect();
+        let ours = |(request, approval)| (request, approval, self.env.decider.clone());
+        let decisions: Vec<_> = decisions.into_iter().map(ours).collect();
         let (outcomes, records) = self.session.decide(&decisions).await?;
-        self.show(Event::DecidedAll { lost: DecideOutcome::losses(&outcomes) }).await;
+        let text = DecideOutcome::losses(&outcomes);
+        if !text.is_empty() {
+            self.show(Event::DecisionsLost { text }).await;
+        }
         self.apply_decisions(records).await
     }
 
