@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Read as _};
 use super::error::{CliError, Result};
 use crate::frontend::images::Prompt;
 use crate::message::images::mentions;
+use crate::stdx::text::binary_size;
 
 /// The most bytes of piped input; more would fit no model.
 const MOST: u64 = 8 * 1024 * 1024;
@@ -43,7 +44,7 @@ fn read_all() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST {
-        let message = format!("the piped input is larger than {} MiB", MOST / 1024 / 1024);
+        let message = format!("the piped input is larger than {}", binary_size(MOST));
         let hint = "write it to a file in this folder and name that in the prompt";
         return Err(CliError::usage(message).hint(hint));
     }

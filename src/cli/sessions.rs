@@ -26,7 +26,7 @@ use crate::session::Session;
 use crate::stdx::clock::system_zone;
 use crate::stdx::fs::write_new_private;
 use crate::stdx::moment::age;
-use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
+use crate::stdx::text::{binary_size, grouped, one_line_summary, sanitize_line};
 use crate::store::{FoundSession, RequestRetention, Retention, SessionFilter, SessionSummary, Store};
 use crate::workspace::{World, load_settings};
 
@@ -157,7 +157,7 @@ fn read(path: &Path) -> Result<String> {
         std::fs::File::open(path).map_err(failed)?.take(most).read_to_end(&mut bytes).map_err(failed)?;
     }
     if size.max(bytes.len() as u64) > LARGEST {
-        let text = format!("{} is larger than {} MiB", path.display(), LARGEST >> 20);
+        let text = format!("{} is larger than {}", path.display(), binary_size(LARGEST));
         return Err(CliError::usage(text).hint("split it, or leave its images out"));
     }
     String::from_utf8(bytes).map_err(|error| {

@@ -2,7 +2,7 @@
 //! and so on. They bring text only: no command runs, and no tool or mode is set.
 
 use super::{Command, CommandEffect, CommandNeed, CommandView, Commands, code};
-use crate::stdx::text::{front_matter, one_line_summary};
+use crate::stdx::text::{binary_size, front_matter, one_line_summary};
 
 /// The longest text that a command may send, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -82,8 +82,8 @@ fn custom(file: &CommandFile) -> Result<(Command, Vec<String>), String> {
         }
         None => {
             let text = format!(
-                "With these arguments the text is longer than {} KiB. Nothing was sent.",
-                LONGEST / 1024
+                "With these arguments the text is longer than {}. Nothing was sent.",
+                binary_size(LONGEST)
             );
             CommandEffect::warning(&title, text)
         }

@@ -181,7 +181,7 @@ impl PrintedPage {
     async fn restarted(&mut self) -> std::io::Result<()> {
         match self.broken.take() {
             None => Ok(()),
-            Some(false) => self.row("co: the reply was cut off and starts again").await,
+            Some(false) => self.row(&format!("co: {}", sentences::CUT_OFF)).await,
             Some(true) => {
                 self.end_text().await?;
                 self.end_err_line().await?;
@@ -391,7 +391,7 @@ mod tests {
             then: None,
         };
         let tried = "co: connection failed: gone; retry 1 of 2 in 1s\n";
-        let again = "co: the reply was cut off and starts again\n";
+        let again = "co: the reply was cut off here\n";
         for (events, out, err) in [
             (vec![text("par"), Event::PartialReset, text("whole"), done()], "par\n[retrying]\nwhole\n", ""),
             (

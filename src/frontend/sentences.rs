@@ -32,6 +32,15 @@ const YOU: &str = "you";
 /// Why a request is not approved yet.
 pub(crate) const UNREAD: &str = "part of it is still unread";
 
+/// Which requests may be approved before all of them was read.
+pub(crate) const MAY_BE_UNREAD: &str = "only file contents are approved unread, never HIGH or untrusted text";
+
+/// A decision that was sent and not stored.
+pub(crate) const NOT_RECORDED: &str = "the decision was not recorded; still waiting";
+
+/// The text of a reply ends before the reply does.
+pub(crate) const CUT_OFF: &str = "the reply was cut off here";
+
 /// Why there is nothing to approve of a change.
 pub(crate) const NOTHING_LEFT: &str = "every hunk is skipped, nothing left to apply";
 

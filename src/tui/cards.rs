@@ -18,10 +18,8 @@ use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::dialogue::{OpenRequest, SeenPart};
 use crate::frontend::protocol::ClientRequest;
+use crate::frontend::sentences;
 use crate::tool::{Preview, Risk, ToolSpec};
-
-/// Why the approving key for unread text does nothing.
-pub const UNREAD: &str = "only file contents can be approved unread: never HIGH or ▲";
 
 /// Up to this many lines of a change its code is coloured.
 const MOST_COLOURED: usize = 500;
@@ -539,7 +537,7 @@ impl Cards {
                     continue;
                 }
             }
-            card.advice = Some("the decision was not recorded; still waiting".to_owned());
+            card.advice = Some(sentences::NOT_RECORDED.to_owned());
         }
     }
 

@@ -19,6 +19,9 @@ pub const SHOWS_MORE: [(Context, Action, &str); 2] = [
     (Context::Batch, Action::List(ListKey::Whole), "view"),
 ];
 
+/// Why the text that the user was writing has no request any more.
+pub const GONE_WHILE_WRITING: &str = "it was decided or postponed while you were typing";
+
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RequestList {
     pub stage: ListStage,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::stdx::text::{front_matter, one_line_summary};
+use crate::stdx::text::{binary_size, front_matter, one_line_summary};
 
 /// Bytes of the user's file, and of a project's, beyond which a warning is given.
 pub const USER: usize = 3 * 1024;
@@ -62,18 +62,18 @@ impl Budget {
         let (shown, body) = (path.display(), text.trim());
         if body.len() > usual {
             problems.push(format!(
-                "{shown} has {} KiB; more than {} KiB cost much in every request.",
-                body.len() / 1024,
-                usual / 1024
+                "{shown} has {}; more than {} cost much in every request.",
+                binary_size(body.len()),
+                binary_size(usual)
             ));
         }
         let room = MOST.saturating_sub(self.used);
         let kept = body.split_at(body.floor_char_boundary(room)).0;
         if kept.len() < body.len() {
             problems.push(format!(
-                "{shown} was cut: {} may have {} KiB together. Shorten them.",
+                "{shown} was cut: {} may have {} together. Shorten them.",
                 self.kind.to_lowercase(),
-                MOST / 1024
+                binary_size(MOST)
             ));
         }
         self.used += kept.len();
@@ -84,10 +84,10 @@ impl Budget {
     pub fn warning(&self) -> Option<String> {
         (self.used > MUCH).then(|| {
             format!(
-                "{} have {} KiB together; more than {} KiB cost much in every request.",
+                "{} have {} together; more than {} cost much in every request.",
                 self.kind,
-                self.used / 1024,
-                MUCH / 1024
+                binary_size(self.used),
+                binary_size(MUCH)
             )
         })
     }

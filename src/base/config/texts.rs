@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::stdx::beneath::BaseFolder;
 use crate::stdx::fs::is_missing;
 use crate::stdx::paths::{PathError, confine};
+use crate::stdx::text::binary_size;
 
 /// Maximum size of a text, in bytes.
 pub const LARGEST: u64 = 256 * 1024;
@@ -67,7 +68,7 @@ fn text_of(file: io::Result<File>) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {} kB", LARGEST / 1024)));
+        return Err(io::Error::other(format!("it is larger than {}", binary_size(LARGEST))));
     }
     let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text in UTF-8"))?;
     // Some editors put a mark before the text.
@@ -130,7 +131,7 @@ mod tests {
             ("AGENTS.md/x.md", Ok(None)),
             ("dangling.md", Ok(None)),
             ("latin.md", Err("it is not text in UTF-8")),
-            ("huge.md", Err("it is larger than 256 kB")),
+            ("huge.md", Err("it is larger than 256 KiB")),
             ("out.md", Err("it is a link that leads out of the folder")),
             ("pipe.md", Err("it is not a regular file")),
             ("sub", Err("it is not a regular file")),

@@ -17,6 +17,7 @@ use super::texts::{
 use crate::stdx::beneath::BaseFolder;
 use crate::stdx::fs::{lock_private, write_private};
 use crate::stdx::paths::{PathError, confine};
+use crate::stdx::text::binary_size;
 
 /// Whether the user trusts what the folder in which `co` works brings along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,8 +85,8 @@ pub fn contents_of(folder: &Path) -> (Contents, Vec<String>) {
             Ok(None) => {}
             Ok(Some(text)) if is_memory && text.len() > room => {
                 let why = format!(
-                    "the memories of the folder are larger than {} MB in all",
-                    MOST_OF_MEMORIES >> 20
+                    "the memories of the folder are larger than {} in all",
+                    binary_size(MOST_OF_MEMORIES)
                 );
                 unreadable(&mut contents, &name, why);
                 break;
@@ -155,7 +156,7 @@ pub fn no_room_for_memory(folder: &Path, is_new: bool, bytes: usize) -> Option<S
     let sizes = files.iter().filter_map(|name| folder.join(name).metadata().ok()).map(|file| file.len());
     let is_too_large = sizes.sum::<u64>().saturating_add(bytes as u64) > MOST_OF_MEMORIES as u64;
     is_too_large.then(|| {
-        format!("the memories of a project have at most {} MB in all; {advice}", MOST_OF_MEMORIES >> 20)
+        format!("the memories of a project have at most {} in all; {advice}", binary_size(MOST_OF_MEMORIES))
     })
 }
 

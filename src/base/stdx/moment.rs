@@ -32,6 +32,12 @@ pub fn deadline(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     then.strftime(format).to_string()
 }
 
+/// Formats a moment of this year with its day: `Mon 23 Nov 14:31`.
+#[must_use]
+pub fn with_day(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%a %-d %b %H:%M").to_string()
+}
+
 /// Formats a moment of the past: `3 min ago`, `yesterday 23:59`, `3 Oct 2025`.
 #[must_use]
 pub fn ago(then: Timestamp, now: Timestamp, zone: &TimeZone) -> String {

@@ -17,6 +17,7 @@ use crate::cli::console;
 use crate::cli::error::Result;
 use crate::cli::input::Terminals;
 use crate::cli::secret::line;
+use crate::frontend::sentences;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::{one_line_summary, sanitize, width};
 use crate::store::StoredRequest;
@@ -77,17 +78,14 @@ fn rows(text: &str) -> usize {
 
 fn unseen(request: &Request, rows: usize, unread: bool) -> String {
     let id = &request.id;
-    let elsewhere = "approve it on a terminal, which shows it first";
-    match (request.may_be_unread(), unread) {
-        (true, _) => {
-            format!("request {id} has {rows} lines that were not shown: add --unread, or {elsewhere}")
-        }
-        (false, false) => format!("request {id} has {rows} lines that were not shown: {elsewhere}"),
-        (false, true) => format!(
-            "request {id} has {rows} lines that were not shown, and --unread approves only the contents of a file, \
-             not HIGH and without untrusted text: {elsewhere}"
-        ),
-    }
+    let advice = match (request.may_be_unread(), unread) {
+        (true, _) => ": add --unread, or".to_owned(),
+        (false, false) => ":".to_owned(),
+        (false, true) => format!("; {}:", sentences::MAY_BE_UNREAD),
+    };
+    format!(
+        "request {id} has {rows} lines that were not shown{advice} approve it on a terminal, which shows it first"
+    )
 }
 
 /// Shows a text in the pager; prints it if there is no pager or it cannot be started.

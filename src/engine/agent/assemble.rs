@@ -13,6 +13,7 @@ use crate::message::{
     Usage,
 };
 use crate::provider::{ErrorClass, ProviderError, StartKind, StreamEvent};
+use crate::stdx::text::binary_size;
 
 /// Longest reply kept, in bytes of text and arguments together. It bounds endless streams.
 const MAX_REPLY: usize = 32 << 20;
@@ -131,7 +132,7 @@ impl Assembler {
     fn delta(&mut self, index: usize, delta: String) -> Result<Step, ProviderError> {
         self.size += delta.len();
         if self.size > MAX_REPLY {
-            return Err(malformed(&format!("the reply is longer than {} MiB", MAX_REPLY >> 20)));
+            return Err(malformed(&format!("the reply is longer than {}", binary_size(MAX_REPLY))));
         }
         let Some(part) = self.parts.get_mut(index).filter(|part| part.closed.is_none()) else {
             return Err(malformed(&format!("text for part {index}, which is not open")));

@@ -14,7 +14,7 @@ use super::{HookEvent, HookVerdict};
 use crate::sandbox::Exit;
 use crate::stdx::moment::duration;
 use crate::stdx::names::names;
-use crate::stdx::text::{sanitize, sanitize_line};
+use crate::stdx::text::{binary_size, sanitize, sanitize_line};
 
 /// The exit code that denies.
 const BLOCKS: i32 = 2;
@@ -39,7 +39,7 @@ pub enum HookFailure {
     Code { code: i32, said: String },
     #[error("was killed by signal {signal}{}", behind(said))]
     Signal { signal: i32, said: String },
-    #[error("printed more than {} kB", MOST_OUTPUT / 1024)]
+    #[error("printed more than {}", binary_size(MOST_OUTPUT))]
     TooMuch,
     #[error("printed no decision: {why}")]
     Garbage { why: String },

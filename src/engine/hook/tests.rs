@@ -197,7 +197,7 @@ fn what_a_run_says() {
         (Ok(Exit::TimedOut), b"{}", "it took more than 5s and was stopped"),
         (Ok(Exit::Signal(9)), b"", "it was killed by signal 9"),
         (Ok(Exit::Code(0)), b"\xff", "it printed no decision: its output is not UTF-8 text"),
-        (Ok(Exit::Code(0)), &large, "it printed more than 64 kB"),
+        (Ok(Exit::Code(0)), &large, "it printed more than 64 KiB"),
         (Ok(Exit::Code(2)), &large, "deny h gave no reason"),
     ];
     for (exit, output, expected) in others {
@@ -283,7 +283,7 @@ async fn programs_that_behave_badly_fail_closed_and_hold_nothing_up() {
         ("yes", slow),
         ("echo garbage", "printed no decision: expected value at line 1 column 1"),
         (r"printf '\377\376'", "printed no decision: its output is not UTF-8 text"),
-        ("head -c 100000000 /dev/zero", "printed more than 64 kB"),
+        ("head -c 100000000 /dev/zero", "printed more than 64 KiB"),
         ("head -c 100000000 /dev/zero; echo no >&2; exit 2", "deny h: no"),
         ("head -c 100000000 /dev/zero >&2; exit 0", "pass"),
         ("exec 0<&-; exit 0", "pass"),

@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use super::command_files::{named, named_by_args};
 use super::file::{HookCommand, HookDef, HookScope};
 use crate::stdx::fs::{create_private_dir, if_exists, write_private};
+use crate::stdx::text::binary_size;
 
 pub use super::command_files::PathRoots;
 
@@ -37,7 +38,7 @@ pub enum ProgramError {
     NotExecutable { path: PathBuf },
     #[error("{} cannot be read: {why}", path.display())]
     Unreadable { path: PathBuf, why: String },
-    #[error("{} is larger than {} MiB", path.display(), LARGEST / 1024 / 1024)]
+    #[error("{} is larger than {}", path.display(), binary_size(LARGEST))]
     TooLarge { path: PathBuf },
     #[error("`{word}` in its command could be any program; give the program's file, or use a list of words")]
     Unclear { word: String },

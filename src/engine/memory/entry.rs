@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use crate::message::Authorship;
-use crate::stdx::text::front_matter;
+use crate::stdx::text::{binary_size, front_matter};
 
 /// The largest file of a memory, in bytes.
 pub const LARGEST: usize = 64 * 1024;
@@ -52,7 +52,7 @@ pub struct Memory {
 /// Why a file is not a memory. The texts follow the name of the file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
-    #[error("it is larger than {} kB", LARGEST / 1024)]
+    #[error("it is larger than {}", binary_size(LARGEST))]
     TooLarge,
     #[error("it is not UTF-8 text; save it as UTF-8")]
     NotText,
@@ -341,7 +341,7 @@ mod tests {
             ("---\nid: 1\ndecay_protected: maybe\n---\nx", "1.md", Err("not true or false")),
             ("---\nid: 1\n---\n \n", "1.md", Err("no text")),
             ("---\nid: 1\n---\na\0b", "1.md", Err("not UTF-8")),
-            (&large, "1.md", Err("larger than 64 kB")),
+            (&large, "1.md", Err("larger than 64 KiB")),
             (
                 "---\na: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\nid: 1\n---\nx",
                 "1.md",

@@ -192,7 +192,7 @@ fn broken_files_are_told_of_and_left_as_they_are() {
         ("010-open.md", "---\nid: 10\nnever closed".as_bytes().to_vec(), "does not end"),
         ("011-yaml.md", b"---\nid: [\n---\nx".to_vec(), "cannot be read"),
         ("012-latin.md", b"---\nid: 12\n---\ncaf\xe9".to_vec(), "not UTF-8"),
-        ("013-large.md", vec![b'x'; 10 * 1024 * 1024], "larger than 64 kB"),
+        ("013-large.md", vec![b'x'; 10 * 1024 * 1024], "larger than 64 KiB"),
         ("no-number.md", b"words".to_vec(), "has no id"),
     ];
     for (name, bytes, _) in &files {
@@ -272,7 +272,7 @@ fn a_project_gets_no_more_memories_than_can_be_trusted() {
     (1..=990).for_each(|number| fs::remove_file(folder.join(format!("{number:04}-x.md"))).unwrap());
     (0..10).for_each(|number| file(991 + number, &"y".repeat(430_000)));
     let refused = save("One more").unwrap_err().to_string();
-    assert!(refused.starts_with("the memories of a project have at most 4 MB in all"), "{refused}");
+    assert!(refused.starts_with("the memories of a project have at most 4 MiB in all"), "{refused}");
     assert!(bench.projects.noted.lock().is_empty() && before >= files(), "nothing was written");
     fs::remove_file(folder.join("1000-x.md")).unwrap();
     save("One more").unwrap();

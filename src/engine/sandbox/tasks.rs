@@ -29,7 +29,7 @@ use crate::stdx::fs::{create_private_dir, open_private, write_private};
 pub const MOST: usize = 16;
 
 /// The maximum number of bytes that are kept of a task's output.
-const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
+pub const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
 
 /// The maximum number of bytes that one reading returns; older ones are left out.
 const MAX_READ: u64 = 1024 * 1024;

@@ -374,10 +374,20 @@ impl Undo {
     /// Completes a sentence about a call.
     fn sentence(self) -> &'static str {
         match self {
-            Self::Exact => "can be undone exactly",
-            Self::Compensating => "can be undone as far as files of the workspace go",
-            Self::Hold => "waits a moment before it happens",
+            Self::Exact => "can be undone",
+            Self::Compensating => "changed files can be undone",
+            Self::Hold => "held before it happens",
             Self::None => "cannot be undone",
+        }
+    }
+
+    /// The same in the few cells of a column.
+    pub fn in_short(self) -> &'static str {
+        match self {
+            Self::Exact => "undo: yes",
+            Self::Compensating => "undo: files",
+            Self::Hold => "delayed",
+            Self::None => "undo: no",
         }
     }
 }

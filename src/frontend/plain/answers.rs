@@ -14,6 +14,7 @@ use crate::approval::Approval;
 use crate::command::{Entry, dispatch};
 use crate::frontend::dialogue::{self, ApprovalEffect, Dialogue, SeenPart};
 use crate::frontend::protocol::{ClientRequest, Header};
+use crate::frontend::sentences;
 use crate::stdx::text::one_line_summary;
 
 const CHOICES: &str = "1 yes  2 no  3 edit  4 later  5 details. Choice: ";
@@ -250,7 +251,7 @@ impl Plain {
         match open.stage {
             QuestionStage::Choice if text.trim() == "Y" => match open.request.may_be_unread() {
                 true => self.yes_having(SeenPart::All, Approval::yes()),
-                false => self.page.line(describe::UNREAD),
+                false => self.page.line(&format!("Not approved: {}.", sentences::MAY_BE_UNREAD)),
             },
             QuestionStage::Choice => self.choose(&word),
             QuestionStage::Confirm if word == "yes" => {

@@ -32,10 +32,6 @@ const CHANGE: usize = 10;
 pub(super) const KEYS: &str = "Enter: send the line\nCtrl+C: stop the turn; twice within 2 seconds quits\nCtrl+D: \
                                quit\nThe terminal edits the line. `co keys` lists the keys of the full screen.";
 
-/// Why the choice for unread text does nothing.
-pub(super) const UNREAD: &str =
-    "Not approved: Y is only for the contents of files, not for HIGH risk and untrusted text.";
-
 /// The help for setting up a service: a key must never be typed into a visible line.
 pub(super) const LOGIN: &str = "Run `co auth add` in another shell: it asks for a service and its key.";
 

@@ -64,7 +64,7 @@ impl Plain {
                 self.page.flow_end();
                 self.arguments.clear();
                 self.thinking_since = None;
-                self.page.line("The reply was cut off here.");
+                self.tell(sentences::CUT_OFF);
             }
             Event::Compacting { messages } => self.tell(&sentences::compacting(messages)),
             Event::Compacted { compacted } => {
@@ -190,8 +190,7 @@ impl Plain {
         }
         let closes_pipe = self.input_ended && *end == TurnEnd::Deferred;
         if closes_pipe {
-            self.page
-                .line("The turn is waiting for its approvals: co approvals lists them, co resume continues.");
+            self.tell(&sentences::deferred("with `co resume`"));
         } else if let Some(text) = describe::turn_end(end) {
             self.page.line(&text);
         }

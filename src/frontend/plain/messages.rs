@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::describe;
 use super::state::Plain;
-use crate::frontend::Lifecycle;
 use crate::frontend::protocol::{
     Header, LoginReason, NEW_SESSION, Privacy, QueryAnswer, QueryId, ServerMessage, Tone,
 };
+use crate::frontend::{Lifecycle, sentences};
 use crate::message::{Message, UserPart};
 use crate::stdx::moment::duration;
 use crate::stdx::text::one_line_summary;
@@ -109,8 +109,7 @@ impl Plain {
         self.turn_runs = false;
         self.echoed = None;
         for number in self.approvals.undecide() {
-            self.page
-                .line(&format!("The answer to approval {number} was not recorded; it is still waiting."));
+            self.page.line(&format!("Approval {number}: {}.", sentences::NOT_RECORDED));
         }
     }
 

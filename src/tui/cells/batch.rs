@@ -12,7 +12,7 @@ use super::list::{
 use super::{call, diff};
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
-use crate::tool::{Preview, Undo};
+use crate::tool::Preview;
 use crate::tui::batch::{BatchRow, Dependency, dropped, notes, numbers};
 use crate::tui::bordered_box::column;
 use crate::tui::cards::{Card, CardStage};
@@ -269,13 +269,7 @@ fn after(row: &BatchRow<'_>, screen: &Screen<'_>) -> Line {
     if let CardStage::Deciding(sent) = row.card.stage {
         return Line::of(sent.sending(), Role::Waiting);
     }
-    let undo = match row.card.request.plan.undo {
-        Undo::Exact => "undo: yes",
-        Undo::Compensating => "undo: files",
-        Undo::Hold => "delayed",
-        Undo::None => "undo: no",
-    };
-    let mut line = Line::of(undo, Role::Dim);
+    let mut line = Line::of(row.card.request.plan.undo.in_short(), Role::Dim);
     for after in &row.after {
         let name = match after {
             Dependency::Row(index) => (index + 1).to_string(),

@@ -9,7 +9,7 @@ use crate::frontend::dialogue::{OpenRequest, SeenPart};
 use crate::frontend::sentences;
 use crate::tool::Risk;
 use crate::tui::batch::Question;
-use crate::tui::cards::{BodyForm, Card, Cards, UNREAD};
+use crate::tui::cards::{BodyForm, Card, Cards};
 use crate::tui::cells::card::{fitting, heading, lay_out, size};
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::find::{Piece, Query};
@@ -255,7 +255,7 @@ impl Pager {
 
 fn unseen(card: &Card, unread: bool, keymap: &Keymap) -> String {
     if unread {
-        return format!("{} needs to be read: {UNREAD}", card.request.tool);
+        return format!("{} needs to be read: {}", card.request.tool, sentences::MAY_BE_UNREAD);
     }
     let mut keys = vec![(Context::Global, Action::Nav(Nav::PageDown), "shows more")];
     if card.may_be_unread() {

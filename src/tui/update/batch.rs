@@ -13,7 +13,7 @@ use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
 use crate::tui::cards::{Card, Cards, SentDecision};
 use crate::tui::cells::CallState;
 use crate::tui::keys::ListKey;
-use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows};
+use crate::tui::list::{ApprovalOutcome, GONE_WHILE_WRITING, ListStage, OpenRows};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::transcript::Transcript;
@@ -56,7 +56,7 @@ fn leave_what_is_gone(model: &mut Model) {
     };
     if gone && model.batch.writing.is_empty() && model.focus == Focus::Card {
         model.focus = Focus::Composer;
-        model.flash("it was decided or postponed while you were typing");
+        model.flash(GONE_WHILE_WRITING);
     }
 }
 

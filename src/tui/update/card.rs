@@ -11,7 +11,7 @@ use crate::frontend::protocol::ClientRequest;
 use crate::frontend::sentences;
 use crate::tool::Preview;
 use crate::tui::batch::Question;
-use crate::tui::cards::{Card, CardStage, Cards, SentDecision, UNREAD};
+use crate::tui::cards::{Card, CardStage, Cards, SentDecision};
 use crate::tui::cells::Fold;
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
 use crate::tui::form::pretty;
@@ -105,7 +105,9 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::HunkHere if card.hunks.count() == 0 => {}
         CardKey::HunkHere => turn_hunk(card, card.hunks.here(), &model.keymap),
         CardKey::Rule => rule::open(model, RuleScope::Project, cmds),
-        CardKey::YesUnread if !card.may_be_unread() => card.advice = Some(UNREAD.to_owned()),
+        CardKey::YesUnread if !card.may_be_unread() => {
+            card.advice = Some(sentences::MAY_BE_UNREAD.to_owned());
+        }
         // Only after it was offered: Caps Lock makes a `Y` of each `y`.
         CardKey::Yes | CardKey::YesUnread => match card.yes() {
             Some(approval) => {

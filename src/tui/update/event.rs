@@ -302,7 +302,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
     let is_cut = model.transcript.fresh().iter().any(is_part);
     end_turn(model);
     if is_cut && matches!(end, TurnEnd::Failed { .. }) {
-        note(model, "the reply broke off here and is not complete");
+        note(model, sentences::CUT_OFF);
     }
     if used.usd > Usd(0) {
         let at_least = if used.unpriced > 0 { "at least " } else { "" };

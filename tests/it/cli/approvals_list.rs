@@ -122,7 +122,7 @@ fn show_tells_all_that_is_known() {
         "why      write_file changes something",
         "         its words are not yours",
         "source   ▲ content: “dana@northwind.example” is text from tool fetch_page (call s/1.1.0)",
-        "undo     waits a moment before it happens",
+        "undo     held before it happens",
         "needs    [REQUEST] write_file: write a.txt (waiting for your decision)",
         "needed   [REQUEST] write_file: write c.txt (waiting for your decision)",
         "basis    /w/b.txt as of [REQUEST]",

@@ -46,9 +46,9 @@ fn elsewhere_than_on_a_terminal_what_is_long_is_approved_unread_only_if_that_is_
         ("long for a program", file(20), json, Some("add --unread, or approve it on a terminal")),
         ("long and unread", file(400), unread, None),
         ("LOW and unread", risky(Risk::Low, file(400)), unread, None),
-        ("HIGH", risky(Risk::High, file(400)), unread, Some("--unread approves only the contents of a file")),
-        ("of others", tainted(file(400)), unread, Some("--unread approves only the contents of a file")),
-        ("a command", command(21), unread, Some("--unread approves only the contents of a file")),
+        ("HIGH", risky(Risk::High, file(400)), unread, Some("only file contents are approved unread")),
+        ("of others", tainted(file(400)), unread, Some("only file contents are approved unread")),
+        ("a command", command(21), unread, Some("only file contents are approved unread")),
         (
             "a command",
             command(21),

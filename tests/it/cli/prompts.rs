@@ -186,13 +186,13 @@ fn files_that_cannot_be_used_are_said() {
         (
             "prompts/personalities/finch/style.md",
             huge.as_bytes(),
-            "style.md: it is larger than 256 kB. The built-in",
+            "style.md: it is larger than 256 KiB. The built-in",
         ),
         ("prompts/personalities/finch/character.md", b"", "character.md:1: the text is empty"),
         (
             "knowledge/context.md",
             huge.as_bytes(),
-            "context.md: it is larger than 256 kB, and it is not used.",
+            "context.md: it is larger than 256 KiB, and it is not used.",
         ),
         (
             "knowledge/context.md",

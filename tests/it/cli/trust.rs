@@ -219,7 +219,7 @@ fn a_file_that_cannot_be_shown_is_not_trusted() {
     let co = Co::new().file("work/.co/rules.toml", format!("{rule}{padding}"));
     let ran = co.run(&["trust", "--yes"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.err.contains("cannot be shown (.co/rules.toml: it is larger than 256 kB)"), "{ran:?}");
+    assert!(ran.err.contains("cannot be shown (.co/rules.toml: it is larger than 256 KiB)"), "{ran:?}");
     let ran = co.run(&["rules", "list"]);
     assert_eq!(ran.out, "No rules: the mode and the sandbox decide what asks.\n");
 }

@@ -568,7 +568,7 @@ fn the_end_of_a_long_change_is_one_key_away_and_a_file_may_be_approved_unread() 
     for request in [command, long_change(Risk::High), tainted] {
         let mut screen = open(request).keys("YGY");
         assert!(screen.asks().is_empty());
-        assert!(screen.shot().contains("can be approved unread"), "{}", screen.shot());
+        assert!(screen.shot().contains("are approved unread"), "{}", screen.shot());
         assert!(!screen.keys("y").shot().contains("Y approves"), "it is not offered");
     }
 }

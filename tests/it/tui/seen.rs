@@ -277,11 +277,11 @@ fn a_reply_that_breaks_off_for_good_stays() {
         || Screen::open(80, 24).prompted("go").text("The first half of a re").event(Event::PartialReset);
     let mut ended = half().event(Event::TurnEnded { end: broken() });
     let shot = ended.shot();
-    assert!(shot.contains("The first half of a re") && shot.contains("the reply broke off here"), "{shot}");
+    assert!(shot.contains("The first half of a re") && shot.contains("the reply was cut off here"), "{shot}");
     let mut again = half().text("The whole reply.").event(Event::TurnEnded { end: TurnEnd::Completed });
     let shot = again.shot();
     assert!(!shot.contains("first half") && shot.contains("The whole reply."), "{shot}");
-    assert!(!shot.contains("broke off"), "{shot}");
+    assert!(!shot.contains("was cut off"), "{shot}");
     let mut nothing = Screen::open(80, 24).prompted("go").event(Event::TurnEnded { end: broken() });
     assert!(!nothing.shot().contains("broke off"));
 }

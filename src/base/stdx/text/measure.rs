@@ -191,6 +191,14 @@ pub fn size(bytes: impl TryInto<u64>) -> String {
     }
 }
 
+/// Formats a limit of whole binary units, or a size in them, rounded down: `64 KiB`, `8 MiB`.
+pub fn binary_size(bytes: impl TryInto<u64>) -> String {
+    match bytes.try_into().unwrap_or(u64::MAX) >> 10 {
+        kib @ 0..1_024 => format!("{kib} KiB"),
+        kib => format!("{} MiB", kib >> 10),
+    }
+}
+
 /// Formats a whole number with thousands separators: `1,234,567`.
 pub fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
@@ -213,6 +221,9 @@ mod tests {
         let sizes = [(0, "0 B"), (999, "999 B"), (1_234, "1.2 kB"), (48_310, "48 kB"), (3_456_789, "3.4 MB")];
         for (bytes, text) in sizes {
             assert_eq!(size(bytes), text);
+        }
+        for (bytes, text) in [(64 << 10, "64 KiB"), ((1 << 20) - 1, "1023 KiB"), (8 << 20, "8 MiB")] {
+            assert_eq!(binary_size(bytes), text);
         }
         let counts = [(7, "7"), (1_204, "1,204"), (2_000_001, "2,000,001")];
         for (number, text) in counts {

@@ -3,6 +3,8 @@
 
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
+use crate::stdx::text::binary_size;
+
 /// The work that one template may do; about one unit for an instruction or 64 bytes.
 const FUEL: u64 = 50_000;
 
@@ -45,7 +47,7 @@ pub fn render(file: &str, template: &str, values: &[(&str, &str)]) -> Result<Str
 fn bounded(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("the text is empty".to_owned()),
-        text if text.len() > LONGEST => Err(format!("the text is longer than {} KiB", LONGEST / 1024)),
+        text if text.len() > LONGEST => Err(format!("the text is longer than {}", binary_size(LONGEST))),
         text => Ok(text.to_owned()),
     }
 }

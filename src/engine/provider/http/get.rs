@@ -15,6 +15,7 @@ use crate::provider::classify::{classify_reply, classify_value};
 use crate::provider::decoder::{malformed, web_page};
 use crate::provider::{ErrorClass, ProviderError, RetryHeaders};
 use crate::stdx::moment::duration;
+use crate::stdx::text::binary_size;
 
 /// The longest answer that is read, in bytes: ten times the longest known list.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
@@ -58,8 +59,8 @@ async fn answer(route: &Route, request: reqwest::RequestBuilder) -> Result<Value
     while let Some(bytes) = response.chunk().await.map_err(|error| broken(&error))? {
         body.extend_from_slice(&bytes);
         if body.len() > LONGEST_ANSWER {
-            let most = LONGEST_ANSWER / 1024 / 1024;
-            return Err(malformed(format!("the answer is longer than {most} MB")));
+            let most = binary_size(LONGEST_ANSWER);
+            return Err(malformed(format!("the answer is longer than {most}")));
         }
     }
     if !status.is_success() {

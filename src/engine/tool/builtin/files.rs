@@ -11,7 +11,7 @@ use std::path::Path;
 use super::place::ToolPath;
 use super::work::{misuse, terminal};
 use crate::stdx::fs::{fingerprint, if_exists};
-use crate::stdx::text::{nearest, sanitize_line};
+use crate::stdx::text::{binary_size, nearest, sanitize_line};
 use crate::tool::{Resource, SeenVersions, ToolError, Version};
 
 /// The largest file, in bytes, that is held in memory to be changed.
@@ -50,8 +50,9 @@ pub fn present(place: &ToolPath, path: &Path) -> Result<Present, ToolError> {
     check_regular(&metadata, shown)?;
     if metadata.len() > MAX_CHANGED {
         return Err(misuse(format!(
-            "{shown} has {} bytes; files above {MAX_CHANGED} bytes are changed with a command, not with this tool",
-            metadata.len()
+            "{shown} has {} bytes; files above {} are changed with a command, not with this tool",
+            metadata.len(),
+            binary_size(MAX_CHANGED)
         )));
     }
     let mut bytes = Vec::new();

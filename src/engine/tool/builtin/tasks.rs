@@ -10,8 +10,8 @@ use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, off_thread, plan_without_access, terminal};
 use crate::message::Source;
-use crate::sandbox::tasks::{TaskOutput, Tasks};
-use crate::stdx::text::one_line_summary;
+use crate::sandbox::tasks::{MAX_OUTPUT, TaskOutput, Tasks};
+use crate::stdx::text::{binary_size, one_line_summary};
 use crate::tool::{CallPlan, Category, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput};
 
 /// The longest time that one call waits for the end of a task, in seconds.
@@ -164,7 +164,11 @@ pub async fn report(tasks: &Tasks, cx: RunContext, number: usize) -> Result<Stri
             .map_err(|error| terminal(format!("the output of task {number} cannot be read: {error}")))?;
         let mut lines = vec![format!("task {number}: {}", task.state())];
         if skipped > 0 {
-            lines.push(format!("[{skipped} bytes left out here; up to 16 MB are in {}]", file.display()));
+            lines.push(format!(
+                "[{skipped} bytes left out here; up to {} are in {}]",
+                binary_size(MAX_OUTPUT),
+                file.display()
+            ));
         }
         let text = text.trim_end_matches('\n');
         lines.push(if text.is_empty() { "[no new output]".to_owned() } else { text.to_owned() });

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::names;
+use crate::stdx::text::binary_size;
 
 /// The longest name of a property, in characters.
 const LONGEST_NAME: usize = 64;
@@ -42,7 +43,7 @@ pub fn mended(schema: &Map<String, Value>) -> Result<Value, String> {
     let mut whole = Value::Object(whole);
     checked(&mut whole, 0)?;
     if whole.to_string().len() > LARGEST {
-        return Err(format!("its schema is longer than {} kB", LARGEST >> 10));
+        return Err(format!("its schema is longer than {}", binary_size(LARGEST)));
     }
     Ok(whole)
 }
@@ -163,7 +164,7 @@ mod tests {
             (json!({ "properties": { "a b": {} } }), "`a b`"),
             (json!({ "properties": { "a": { "items": { "properties": { "ü": {} } } } } }), "`ü`"),
             (json!({ "properties": { "x".repeat(65): {} } }), "parameter name"),
-            (json!({ "properties": { "a": { "enum": ["x".repeat(70_000)] } } }), "64 kB"),
+            (json!({ "properties": { "a": { "enum": ["x".repeat(70_000)] } } }), "64 KiB"),
             (json!({ "properties": { "a": deep } }), "nested"),
         ] {
             let error = mended(schema.as_object().unwrap()).unwrap_err();

@@ -1,13 +1,12 @@
 //! The facts beside a request's body: why it asks, where it would run, what can be undone.
 
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::taint;
 use crate::frontend::protocol::Header;
-use crate::stdx::moment::deadline;
+use crate::stdx::moment::{deadline, with_day};
 use crate::stdx::text::{expand_tabs, one_line_summary, width as cells};
-use crate::tool::{Access, Undo};
+use crate::tool::Access;
 use crate::tui::cards::Card;
 use crate::tui::cells::Fold;
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
@@ -31,6 +30,7 @@ pub fn facts(card: &Card, screen: &Screen<'_>, width: usize) -> Vec<Line> {
     let request = &card.request;
     let dot = format!(" {} ", screen.context.glyphs.dot);
     let why = request.why.join(&dot);
+    let undo = request.plan.undo_sentence().unwrap_or_default();
     let warnings = [
         ("back", request.again.clone().unwrap_or_default(), Role::Waiting),
         ("source", from_others(card, screen.context.glyphs), Role::Waiting),
@@ -38,7 +38,7 @@ pub fn facts(card: &Card, screen: &Screen<'_>, width: usize) -> Vec<Line> {
     let facts = [
         ("why", why, Role::Dim),
         ("where", place(card, screen.header), Role::Dim),
-        ("undo", undo(card).to_owned(), Role::Dim),
+        ("undo", undo.to_owned(), Role::Dim),
         ("after", card.after.join(", "), Role::Dim),
         ("until", expires_soon(card, screen), Role::Dim),
     ];
@@ -83,14 +83,16 @@ pub(super) fn reasons(card: &Card, screen: &Screen<'_>, width: usize) -> Vec<Lin
         }
     };
     let known = |text: String| Some(text).filter(|text| !text.is_empty());
+    let undo = request.plan.undo_sentence().map(str::to_owned);
+    let expires = request.expires.map(|at| format!("expires {}", with_day(at, screen.zone)));
     let line = |taint| format!("{} {}", screen.context.glyphs.taint, taint::describe(taint));
     fact("back", request.again.as_slice(), Role::Waiting);
     fact("why", &request.why, Role::Text);
     fact("source", &request.taint.iter().map(line).collect::<Vec<_>>(), Role::Waiting);
     fact("where", known(place(card, screen.header)).as_slice(), Role::Text);
-    fact("undo", known(undo(card).to_owned()).as_slice(), Role::Text);
+    fact("undo", undo.as_slice(), Role::Text);
     fact("after", &card.after, Role::Text);
-    fact("until", known(expires(card, screen.zone)).as_slice(), Role::Text);
+    fact("until", expires.as_slice(), Role::Text);
     fact("id", &[request.id.to_string()], Role::Dim);
     lines
 }
@@ -104,13 +106,7 @@ fn from_others(card: &Card, glyphs: &Glyphs) -> String {
     format!("{} from {}", glyphs.taint, taint::sources(taint).join(", "))
 }
 
-/// Returns when the request expires.
-fn expires(card: &Card, zone: &TimeZone) -> String {
-    let words = |at: Timestamp| at.to_zoned(zone.clone()).strftime("expires %a %-d %b %H:%M").to_string();
-    card.request.expires.map(words).unwrap_or_default()
-}
-
-/// The same in few cells, if that is near.
+/// Returns when the request expires, if that is near.
 fn expires_soon(card: &Card, screen: &Screen<'_>) -> String {
     let near = card.request.expires.filter(|at| at.duration_since(screen.now) < NEAR);
     near.map(|at| format!("expires {}", deadline(at, screen.now, screen.zone))).unwrap_or_default()
@@ -133,17 +129,5 @@ fn isolation(card: &Card, header: Option<&Header>) -> &'static str {
         header.map_or("", |header| header.isolation.word())
     } else {
         ""
-    }
-}
-
-/// Describes what can be undone; empty if nothing is changed.
-fn undo(card: &Card) -> &'static str {
-    let plan = &card.request.plan;
-    match plan.undo {
-        _ if !plan.changes_something() => "",
-        Undo::Exact => "can be undone",
-        Undo::Compensating => "files can be undone",
-        Undo::Hold => "held before it happens",
-        Undo::None => "cannot be undone",
     }
 }

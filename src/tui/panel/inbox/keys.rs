@@ -21,7 +21,7 @@ use crate::tui::cells;
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Action, CHOOSE, CardKey, Context, Keymap, ListKey, Nav, StatusHint};
 use crate::tui::line::Line;
-use crate::tui::list::{ApprovalOutcome, ListStage, OpenRows, REASON_HINTS};
+use crate::tui::list::{ApprovalOutcome, GONE_WHILE_WRITING, ListStage, OpenRows, REASON_HINTS};
 use crate::tui::panel::{PanelContext, PanelEffect, PanelState, Screen, stop_first};
 
 const INBOX_FILTER: &[StatusHint] = &[
@@ -387,7 +387,7 @@ impl Inbox {
             cx.dialogue.show_again(cx.now_ms);
         }
         if was_refusing && !self.list.is_refusing() {
-            self.advise("it was decided while you were typing");
+            self.advise(GONE_WHILE_WRITING);
             cx.dialogue.show_again(cx.now_ms);
         }
     }

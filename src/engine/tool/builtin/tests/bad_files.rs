@@ -89,7 +89,7 @@ async fn a_gigabyte_is_neither_held_nor_shown() {
             (
                 "write_file",
                 json!({"path": "big", "content": "x"}),
-                "MISUSE big has 1073741824 bytes; files above 8388608 bytes are changed with a command",
+                "MISUSE big has 1073741824 bytes; files above 8 MiB are changed with a command",
             ),
             ("edit_file", json!({"path": "big", "old": "a", "new": "b"}), "MISUSE big has 1073741824 bytes"),
             (

@@ -13,7 +13,7 @@ use super::resolver::{ClientResolver, HostResolver, ONLY_PUBLIC};
 use super::shape::plain;
 use crate::provider::http::Network;
 use crate::stdx::moment::duration;
-use crate::stdx::text::one_line_summary;
+use crate::stdx::text::{binary_size, one_line_summary};
 use crate::tool::ToolError;
 
 /// The timeout for connecting.
@@ -159,7 +159,7 @@ async fn read(mut response: Response, url: Url) -> Result<FetchedBody, ToolError
         match response.chunk().await {
             Ok(Some(more)) if body.len() + more.len() > LONGEST_BODY => {
                 body.extend_from_slice(&more[..LONGEST_BODY - body.len()]);
-                break Some(format!("only the first {} MiB were read", LONGEST_BODY / 1024 / 1024));
+                break Some(format!("only the first {} were read", binary_size(LONGEST_BODY)));
             }
             Ok(Some(more)) => body.extend_from_slice(&more),
             Ok(None) => break None,
