@@ -35,6 +35,9 @@ pub(crate) const UNREAD: &str = "part of it is still unread";
 /// Which requests may be approved before all of them was read.
 pub(crate) const MAY_BE_UNREAD: &str = "only file contents are approved unread, never HIGH or untrusted text";
 
+/// An answer within the guard time of its question.
+pub(crate) const TOO_SOON: &str = "that came too soon to count as an answer: type it again";
+
 /// A decision that was sent and not stored.
 pub(crate) const NOT_RECORDED: &str = "the decision was not recorded; still waiting";
 

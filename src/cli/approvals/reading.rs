@@ -4,6 +4,7 @@
 //! elsewhere it needs `--unread`, which covers what [`Request::may_be_unread`] allows and nothing else.
 
 use std::process::Stdio;
+use std::time::Instant;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -17,10 +18,12 @@ use crate::cli::console;
 use crate::cli::error::Result;
 use crate::cli::input::Terminals;
 use crate::cli::secret::line;
+use crate::frontend::dialogue::{ApprovalEffect, Dialogue, SeenPart};
 use crate::frontend::sentences;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::{one_line_summary, sanitize, width};
 use crate::store::StoredRequest;
+use crate::tool::Risk;
 
 /// The most rows of an effect that is printed without a question, in a terminal of [`COLUMNS`].
 const SHORT: usize = 20;
@@ -64,11 +67,24 @@ pub(super) async fn show(
     let around = ApprovalContext::of(&context.store, one).await?;
     page(context, &format!("{}\n{effect}", facts(one, &around))).await?;
     let what = one_line_summary(&request.plan.summary, WHAT);
-    let answer = line(&format!("Approve {} ({}): {what}? y/N ", request.id, request.risk.word()))?;
-    Ok(match answer.as_deref() {
-        Some("y" | "Y" | "yes") => ReadingOutcome::All,
-        Some(_) | None => ReadingOutcome::Declined,
-    })
+    ask(&format!("Approve {} ({}): {what}? y/N ", request.id, request.risk.word()))
+}
+
+/// Asks for the approval of a request that was shown whole. An answer that was typed before the question, or just after it,
+/// does not count.
+fn ask(question: &str) -> Result<ReadingOutcome> {
+    let (mut dialogue, began) = (Dialogue::of_lines(), Instant::now());
+    dialogue.show((), 0);
+    loop {
+        let Some("y" | "Y" | "yes") = line(question)?.as_deref() else { return Ok(ReadingOutcome::Declined) };
+        let now_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // The first approval of a HIGH request was to name it by eight characters of its id.
+        match dialogue.yes((), Risk::Medium, SeenPart::All, now_ms) {
+            ApprovalEffect::Send(()) => return Ok(ReadingOutcome::All),
+            ApprovalEffect::TooSoon => console::note(sentences::TOO_SOON),
+            ApprovalEffect::Unseen | ApprovalEffect::Once => return Ok(ReadingOutcome::Declined),
+        }
+    }
 }
 
 /// Returns the rows that a text takes on a terminal.

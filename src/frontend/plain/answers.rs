@@ -25,7 +25,6 @@ const REASON: &str = "Reason for the model, or an empty line for none: ";
 
 const NO_CHOICE: &str =
     "Type 1, 2, 3, 4 or 5. To type anything else first: 4 postpones this one, \"later all\" postpones all.";
-pub(super) const TOO_SOON: &str = "That came too soon to count as an answer: type it again.";
 const CUT: &str = "A terminal line holds at most 4095 bytes, so the end of this one may be lost. It was not sent. \
                    Put a long text in a file and mention that.";
 
@@ -287,7 +286,7 @@ impl Plain {
         open.dialogue.show_again(now);
         open.hasty += 1;
         if open.hasty <= MOST_HASTY {
-            return self.page.line(TOO_SOON);
+            return self.tell(sentences::TOO_SOON);
         }
         match self.setup.source {
             Source::Terminal => self.all_later(),

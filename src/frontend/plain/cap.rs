@@ -3,13 +3,13 @@
 //! It is no approval: an empty line, a line from before the question, and an early one do not release the cap. Any
 //! other line is a prompt, which is queued.
 
-use super::answers::TOO_SOON;
 use super::page::LinePosition;
 use super::state::{OpenCap, Plain};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::ClientRequest;
+use crate::frontend::sentences;
 
 impl Plain {
     /// Asks the question.
@@ -57,7 +57,7 @@ impl Plain {
         };
         if !open.dialogue.is_armed(now) {
             open.dialogue.show_again(now);
-            self.page.line(TOO_SOON);
+            self.tell(sentences::TOO_SOON);
             return None;
         }
         self.answer_cap(answer);

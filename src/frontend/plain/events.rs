@@ -91,7 +91,7 @@ impl Plain {
     }
 
     /// Prints what several front ends say.
-    fn tell(&mut self, text: &str) {
+    pub(super) fn tell(&mut self, text: &str) {
         self.page.line(&describe::sentence(text));
     }
 

@@ -98,11 +98,27 @@ fn on_a_terminal_it_is_paged_whole_and_asked() {
             terminal.shows("Approve aaaa00000001 (HIGH): write a.txt? y/N");
             assert_eq!(terminal.text().contains("PAGED"), marked);
             assert_eq!(fixture.request(A).state, RequestState::Waiting);
+            terminal.rests();
             terminal.keys(answer);
             let (code, left) = terminal.ended();
             assert_eq!((code, fixture.request(A).state), (0, state), "{left}");
         }
     }
+}
+
+/// A key that was meant for the pager is no approval.
+#[test]
+fn an_answer_from_before_the_question_does_not_count() {
+    let fixture = Fixture::new().env("PAGER", "sh -c 'cat; read key < /dev/tty'");
+    fixture.asked("tidy up", &[file(40)]);
+    let mut terminal = Terminal::start(&fixture.co, &["approvals", "yes", A]);
+    terminal.shows("40 + line 40.");
+    terminal.keys("q\ry\r");
+    terminal.shows("that came too soon to count as an answer: type it again");
+    assert_eq!(fixture.request(A).state, RequestState::Waiting);
+    terminal.rests();
+    terminal.keys("y\r");
+    assert_eq!((terminal.ended().0, fixture.request(A).state), (0, RequestState::Approved));
 }
 
 #[test]

@@ -69,6 +69,13 @@ impl Terminal {
         }
     }
 
+    /// Waits until nothing came for longer than the guard time of a question.
+    pub fn rests(&mut self) {
+        while let Ok(bytes) = self.bytes.recv_timeout(Duration::from_millis(600)) {
+            self.screen.process(&bytes);
+        }
+    }
+
     pub fn keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
