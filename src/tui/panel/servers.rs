@@ -177,9 +177,9 @@ impl ToolServers {
                     Tone::Warning => Role::Waiting,
                     Tone::Error => Role::Fail,
                 };
-                ("", row.server.is_on, &row.server.name, row.server.state.as_str(), role)
+                ("", row.server.is_on, &row.server.name, row.server.state.clone(), role)
             }
-            Some(tool) => ("  ", tool.is_on, &tool.own_name, tool.about.as_str(), Role::Dim),
+            Some(tool) => ("  ", tool.is_on, &tool.own_name, tool.description(), Role::Dim),
         };
         line = line.with(indent, Role::Text).with(on(is_on), if is_on { Role::Ok } else { Role::Dim });
         line.push(Span::styled(name, style));

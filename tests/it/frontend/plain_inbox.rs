@@ -254,7 +254,7 @@ fn models_and_tool_servers_are_listed() {
         |name: &str, current| ModelLine { name: name.to_owned(), note: "built in".to_owned(), current };
     let models = vec![model("offline/tour", true), model("a/b", false)];
     let (own_name, name) = ("find".to_owned(), ToolName::new("github_find\u{1b}[2J"));
-    let tool = ListedTool { own_name, name, about: String::new(), is_on: true };
+    let tool = ListedTool { own_name, name, is_renamed: false, about: String::new(), is_on: true };
     let server = |name: &str, origin| ServerLine {
         name: name.to_owned(),
         state: "ready, 1 tool".to_owned(),

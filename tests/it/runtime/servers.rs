@@ -6,6 +6,7 @@ use co::frontend::protocol::{
 };
 use co::message::ToolName;
 use co::runtime::SessionTarget;
+use co::tool::mcp::ListedTool;
 use serde_json::json;
 
 use super::interactive::{Client, open, run};
@@ -118,7 +119,7 @@ fn names_that_had_to_be_changed_are_said() {
         let mut client = open(&co, SessionTarget::New);
         let line = servers(&mut client, |line| line.tools.len() > 12).await;
         let about = |is: &dyn Fn(&str) -> bool| {
-            line.tools.iter().find(|tool| is(&tool.own_name)).map(|tool| tool.about.clone()).unwrap()
+            line.tools.iter().find(|tool| is(&tool.own_name)).map(ListedTool::description).unwrap()
         };
         assert_eq!(about(&|name| name == "note"), "Appends a line to a file.");
         let long = about(&|name| name.starts_with("long"));

@@ -19,6 +19,7 @@ fn servers() -> Vec<ServerLine> {
     let tool = |name: &str, about: &str, is_on| ListedTool {
         own_name: name.into(),
         name: ToolName::new(format!("files_{name}")),
+        is_renamed: false,
         about: about.into(),
         is_on,
     };

@@ -139,9 +139,20 @@ pub struct ListedTool {
     pub own_name: String,
     /// The name that calls and rules use.
     pub name: ToolName,
-    /// Its purpose in a line; also its name here, if that had to be changed.
+    /// Whether `name` is not just the server's prefix and its own name: that would not be valid, or is taken.
+    pub is_renamed: bool,
+    /// Its purpose in a line.
     pub about: String,
     pub is_on: bool,
+}
+
+impl ListedTool {
+    /// Returns its purpose, after the name that calls use if that is not to be expected.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let Self { name, about, .. } = self;
+        if self.is_renamed { format!("called {name} here: {about}") } else { about.clone() }
+    }
 }
 
 impl ServerFacts {

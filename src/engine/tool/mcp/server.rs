@@ -235,12 +235,12 @@ impl Server {
     pub fn listed_tools(&self) -> Vec<ListedTool> {
         let (listed, allowed) = (self.listed.lock(), self.allowed.lock());
         let one = |tool: &model::Tool| {
-            let (name, about) = (names::tool(&self.settings.prefix, &tool.name), names::line(about(tool)));
-            let is_plain = name.as_str() == format!("{}_{}", self.settings.prefix, tool.name);
+            let name = names::tool(&self.settings.prefix, &tool.name);
             ListedTool {
                 own_name: tool.name.to_string(),
-                about: if is_plain { about } else { format!("called {name} here: {about}") },
+                is_renamed: name.as_str() != format!("{}_{}", self.settings.prefix, tool.name),
                 name,
+                about: names::line(about(tool)),
                 is_on: allowed.has(&tool.name),
             }
         };
