@@ -286,7 +286,7 @@ impl Outcome {
             Event::Refused { why } => self.refusal = Some(why),
             Event::CapReached { question } => self.cap = Some(ReachedCap::of(&question)),
             Event::Compacted { compacted } => self.compactions.push(Compaction::of(compacted)),
-            Event::Status { text } | Event::DecisionsLost { text } => self.notes.push(text),
+            Event::Status { text } | Event::DecisionsLost { text, .. } => self.notes.push(text),
             Event::Prompted { parts } => {
                 self.memories.extend(parts.into_iter().flat_map(|part| match part {
                     UserPart::Note { kind: NoteKind::Memory { used, .. }, .. } => used,

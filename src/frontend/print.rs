@@ -140,7 +140,9 @@ impl PrintedPage {
                 let (spent, adds) = (question.spent_words(), question.adds_words());
                 self.row(&format!("co: {spent} ({}); {adds}", question.cap.setting())).await
             }
-            Event::Status { text } | Event::DecisionsLost { text } => self.row(&sanitize_line(&text)).await,
+            Event::Status { text } | Event::DecisionsLost { text, .. } => {
+                self.row(&sanitize_line(&text)).await
+            }
             Event::Usage { .. } => {
                 self.reply_ended = true;
                 Ok(())
@@ -181,7 +183,7 @@ impl PrintedPage {
     async fn restarted(&mut self) -> std::io::Result<()> {
         match self.broken.take() {
             None => Ok(()),
-            Some(false) => self.row(&format!("co: {}", sentences::CUT_OFF)).await,
+            Some(false) => self.row(&format!("co: {}", sentences::STARTS_AGAIN)).await,
             Some(true) => {
                 self.end_text().await?;
                 self.end_err_line().await?;
@@ -391,7 +393,7 @@ mod tests {
             then: None,
         };
         let tried = "co: connection failed: gone; retry 1 of 2 in 1s\n";
-        let again = "co: the reply was cut off here\n";
+        let again = "co: the reply was cut off and starts again\n";
         for (events, out, err) in [
             (vec![text("par"), Event::PartialReset, text("whole"), done()], "par\n[retrying]\nwhole\n", ""),
             (

@@ -99,8 +99,8 @@ pub enum ClientQuery {
     DraftRule { request: RequestId },
     /// The effect of this rule text on past calls.
     CheckRule { text: String },
-    /// Whether everything sent before is handled. Answered once it is: after the messages that answer it, and after
-    /// [`ServerMessage::TurnBegan`] if a turn follows from it.
+    /// Whether everything sent before is handled, or handed to the running turn. Answered once it is: after the messages
+    /// that answer it, and after [`ServerMessage::TurnBegan`] if a turn follows from it.
     Handled,
 }
 

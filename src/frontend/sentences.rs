@@ -41,6 +41,9 @@ pub(crate) const TOO_SOON: &str = "that came too soon to count as an answer: typ
 /// A decision that was sent and not stored.
 pub(crate) const NOT_RECORDED: &str = "the decision was not recorded; still waiting";
 
+/// The output of a reply is void, and the reply starts again.
+pub(crate) const STARTS_AGAIN: &str = "the reply was cut off and starts again";
+
 /// The text of a reply ends before the reply does.
 pub(crate) const CUT_OFF: &str = "the reply was cut off here";
 

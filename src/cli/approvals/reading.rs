@@ -3,9 +3,11 @@
 //! A short effect is printed with the answer. A longer one is shown in the pager on a terminal, and the user is asked;
 //! elsewhere it needs `--unread`, which covers what [`Request::may_be_unread`] allows and nothing else.
 
+use std::io::stdin;
 use std::process::Stdio;
 use std::time::Instant;
 
+use rustix::termios::{QueueSelector, tcflush};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,12 +20,11 @@ use crate::cli::console;
 use crate::cli::error::Result;
 use crate::cli::input::Terminals;
 use crate::cli::secret::line;
-use crate::frontend::dialogue::{ApprovalEffect, Dialogue, SeenPart};
+use crate::frontend::dialogue::Dialogue;
 use crate::frontend::sentences;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::{one_line_summary, sanitize, width};
 use crate::store::StoredRequest;
-use crate::tool::Risk;
 
 /// The most rows of an effect that is printed without a question, in a terminal of [`COLUMNS`].
 const SHORT: usize = 20;
@@ -70,20 +71,22 @@ pub(super) async fn show(
     ask(&format!("Approve {} ({}): {what}? y/N ", request.id, request.risk.word()))
 }
 
-/// Asks for the approval of a request that was shown whole. An answer that was typed before the question, or just after it,
-/// does not count.
+/// Asks for the approval of a request that was shown whole. Input from before the question is dropped; an approval within the
+/// guard time does not count.
 fn ask(question: &str) -> Result<ReadingOutcome> {
-    let (mut dialogue, began) = (Dialogue::of_lines(), Instant::now());
+    // The first approval of a HIGH request was to name it by eight characters of its id.
+    let (mut dialogue, began) = (Dialogue::<(), ()>::of_lines(), Instant::now());
     dialogue.show((), 0);
     loop {
+        // Keys for the pager may be left over; without a terminal nothing was shown.
+        let _ = tcflush(stdin(), QueueSelector::IFlush);
         let Some("y" | "Y" | "yes") = line(question)?.as_deref() else { return Ok(ReadingOutcome::Declined) };
         let now_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        // The first approval of a HIGH request was to name it by eight characters of its id.
-        match dialogue.yes((), Risk::Medium, SeenPart::All, now_ms) {
-            ApprovalEffect::Send(()) => return Ok(ReadingOutcome::All),
-            ApprovalEffect::TooSoon => console::note(sentences::TOO_SOON),
-            ApprovalEffect::Unseen | ApprovalEffect::Once => return Ok(ReadingOutcome::Declined),
+        if dialogue.is_armed(now_ms) {
+            return Ok(ReadingOutcome::All);
         }
+        dialogue.show_again(now_ms);
+        console::note(sentences::TOO_SOON);
     }
 }
 

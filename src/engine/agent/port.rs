@@ -140,8 +140,9 @@ pub enum Event {
     Refused {
         why: String,
     },
-    /// Decisions of [`Op::Decide`] did not count; `text` says in a sentence which and why.
+    /// Decisions of [`Op::Decide`] on these requests did not count; `text` says in a sentence how many and why.
     DecisionsLost {
+        requests: Vec<RequestId>,
         text: String,
     },
     /// One line worth showing once.
@@ -248,7 +249,7 @@ pub enum Op {
 
 impl Op {
     /// Returns the same decision on all of these.
-    pub fn decide_all(requests: &[RequestId], approval: &Approval) -> Self {
+    pub fn decide_alike(requests: &[RequestId], approval: &Approval) -> Self {
         Self::Decide { decisions: requests.iter().map(|id| (id.clone(), approval.clone())).collect() }
     }
 

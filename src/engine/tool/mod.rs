@@ -371,11 +371,11 @@ impl CallPlan {
 }
 
 impl Undo {
-    /// Completes a sentence about a call.
+    /// Says it of a call.
     fn sentence(self) -> &'static str {
         match self {
             Self::Exact => "can be undone",
-            Self::Compensating => "changed files can be undone",
+            Self::Compensating => "can be undone within the workspace",
             Self::Hold => "held before it happens",
             Self::None => "cannot be undone",
         }

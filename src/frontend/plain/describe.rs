@@ -100,7 +100,7 @@ pub(super) fn facts(request: &Request, header: Option<&Header>) -> Vec<String> {
         put(&mut rows, "Runs after ", after);
     }
     if let Some(undo) = request.plan.undo_sentence() {
-        put(&mut rows, "It ", undo);
+        put(&mut rows, "Undo: ", undo);
     }
     if let Some(header) = header {
         put(&mut rows, "Folder: ", &header.workspace.display().to_string());

@@ -64,7 +64,7 @@ impl Plain {
                 self.page.flow_end();
                 self.arguments.clear();
                 self.thinking_since = None;
-                self.tell(sentences::CUT_OFF);
+                self.tell(sentences::STARTS_AGAIN);
             }
             Event::Compacting { messages } => self.tell(&sentences::compacting(messages)),
             Event::Compacted { compacted } => {
@@ -83,7 +83,7 @@ impl Plain {
                     self.tell(&text);
                 }
             }
-            Event::Status { text } | Event::Refused { why: text } | Event::DecisionsLost { text } => {
+            Event::Status { text } | Event::Refused { why: text } | Event::DecisionsLost { text, .. } => {
                 self.page.line(&text);
             }
             Event::TurnEnded { end } => self.turn_ended(&end),

@@ -90,7 +90,7 @@ impl Plain {
         match self.queries.answered(id).map(|_| answer) {
             Some(QueryAnswer::Inbox { lines }) => self.inbox(lines),
             Some(QueryAnswer::Request { request }) => self.listed_request(request),
-            // A failure was reported, and that was the answer to the line.
+            // The user was told before: that a query failed, or the answer to the line.
             Some(_) | None => {}
         }
     }

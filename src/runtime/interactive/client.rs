@@ -88,8 +88,8 @@ pub(super) struct ClientHandler {
     reported_server: Option<String>,
     /// The reported remarks on files of commands.
     pub(super) reported_commands: BTreeSet<String>,
-    /// Answers to commands that are still awaited from elsewhere.
-    pub(super) answers: TaskTracker,
+    /// Commands that are answered in the background.
+    pub(super) background_commands: TaskTracker,
     /// The storing of the last typed line.
     remembering: Option<tokio::task::JoinHandle<()>>,
     /// The folder's contents shown to the user before they trust it.
@@ -138,9 +138,9 @@ impl ClientHandler {
         questions: Questions,
     ) -> Self {
         let shell = Shell::new(app.tools.tasks.clone());
-        let answers = TaskTracker::new();
+        let background_commands = TaskTracker::new();
         // A tracker can be waited for once it is closed; it still takes tasks.
-        answers.close();
+        background_commands.close();
         let (model, hook_messages) = (app.models.choices(), app.permissions.hook_messages());
         Self {
             background: BackgroundSessions::new(&app.store),
@@ -170,7 +170,7 @@ impl ClientHandler {
             welcomed: false,
             reported_server: None,
             reported_commands: BTreeSet::new(),
-            answers,
+            background_commands,
             remembering: None,
             spent: Arc::default(),
             shown_of_folder: None,
@@ -249,6 +249,17 @@ impl ClientHandler {
             ClientRequest::Prompt(prompt) => {
                 self.remember(&Entry::Prompt { text: prompt.text.clone() }, &prompt.text);
                 return self.prompt(prompt).await;
+            }
+            ClientRequest::Op(Op::Decide { decisions }) => {
+                // A server waits for its answer whatever the session does.
+                let (questions, calls): (Vec<_>, Vec<_>) =
+                    decisions.into_iter().partition(|(request, _)| self.questions.has(request));
+                if !questions.is_empty() {
+                    self.decide(&questions).await;
+                }
+                if !calls.is_empty() {
+                    return OwnerAction::Op(Op::Decide { decisions: calls });
+                }
             }
             ClientRequest::Op(op) => return OwnerAction::Op(op),
             ClientRequest::Draft { text } => return OwnerAction::Op(Op::Draft { text }),

@@ -15,7 +15,7 @@ use super::client::ClientHandler;
 use super::view::title;
 use crate::agent::port::{Closed, Event, Frontend};
 use crate::app::{App, AppError};
-use crate::approval::Decider;
+use crate::approval::{Approval, Decider, RequestId};
 use crate::command::Notice;
 use crate::frontend::protocol::{Holder, InboxLine, ServerMessage};
 use crate::frontend::sentences;
@@ -99,6 +99,14 @@ impl ClientHandler {
         } else {
             Holder::NoProcess
         }
+    }
+
+    /// Decides requests in the store; those who wait for the decisions take them from there.
+    pub(super) async fn decide(&mut self, decisions: &[(RequestId, Approval)]) {
+        let decided = self.app.store.decide_all(decisions, &self.decider).await;
+        let outcomes = self.or_say("approvals", decided).await.unwrap_or_default();
+        self.tell_losses(&outcomes).await;
+        self.waiting().await;
     }
 
     /// Reports decisions that did not count. The list of the front end is to be read again in any case.

@@ -52,7 +52,7 @@ use crate::command::{Notice, SessionChange, code};
 use crate::config::LoadedSettings;
 use crate::frontend::channel::Updates;
 use crate::frontend::images::Prompt;
-use crate::frontend::protocol::{ClientRequest, ServerMessage};
+use crate::frontend::protocol::{ClientQuery, ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
 use crate::runtime::hooks::session_ended;
@@ -405,6 +405,10 @@ impl<'a> SessionRuntime<'a> {
         tokio::select! {
             ask = self.client.asks.recv() => {
                 let ask = ask.unwrap_or(ClientRequest::Close);
+                if let ClientRequest::Query { id, query: query @ ClientQuery::Handled } = ask {
+                    self.client.query(id, query).await;
+                    return Ok(LoopControl::Continue);
+                }
                 let action = self.client.handle(ask, SessionView::Here(self.session.history())).await;
                 // Each request of the user is a point at which decisions by others are taken: before a prompt, so that
                 // its turn includes them; after anything else, which must not wait for them.

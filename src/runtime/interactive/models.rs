@@ -68,7 +68,7 @@ impl ClientHandler {
             return take(&models, &updates, name, None).await;
         }
         let name = name.to_owned();
-        self.answers.spawn(async move {
+        self.background_commands.spawn(async move {
             match models.check(&name).await {
                 Ok(checked) => take(&models, &updates, &name, Some(checked)).await,
                 Err(error) => say(&updates, Notice::error("model", format!("{error}."))).await,

@@ -43,9 +43,9 @@ impl ClientHandler {
                 });
             }
             ClientQuery::Handled => {
-                let answers = self.answers.clone();
+                let commands = self.background_commands.clone();
                 return self.answer_later(id, async move {
-                    answers.wait().await;
+                    commands.wait().await;
                     QueryAnswer::Handled
                 });
             }

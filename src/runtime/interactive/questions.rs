@@ -142,6 +142,11 @@ impl Questions {
         })
     }
 
+    /// Whether this is an open question.
+    pub(super) fn has(&self, id: &RequestId) -> bool {
+        self.0.open.lock().contains(id)
+    }
+
     /// Questions belong to this session from now on, or to none; those of the one before are not decided.
     pub(super) async fn enter(&self, session: Option<SessionId>) {
         let before = std::mem::replace(&mut *self.0.session.lock(), session);

@@ -3,7 +3,6 @@
 use super::client::{ClientHandler, OwnerAction, SessionView};
 use super::{AppError, SessionExit};
 use crate::agent::port::Op;
-use crate::approval::{Approval, RequestId};
 use crate::command::{Notice, SessionChange};
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::History;
@@ -34,7 +33,7 @@ pub(super) async fn run(
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
                     OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
                     OwnerAction::Op(Op::Decide { decisions }) => {
-                        decide(client, &decisions).await;
+                        client.decide(&decisions).await;
                         None
                     }
                     OwnerAction::Change(_)
@@ -73,14 +72,6 @@ pub(super) async fn run(
     // Only the owner could store them.
     client.notes.clear();
     Ok(left)
-}
-
-/// Decides requests; their owners take the decisions.
-async fn decide(client: &mut ClientHandler, decisions: &[(RequestId, Approval)]) {
-    let decided = client.app.store.decide_all(decisions, &client.decider).await;
-    let outcomes = client.or_say("approvals", decided).await.unwrap_or_default();
-    client.tell_losses(&outcomes).await;
-    client.waiting().await;
 }
 
 async fn show(client: &mut ClientHandler, history: &History) {

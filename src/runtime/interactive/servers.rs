@@ -111,7 +111,7 @@ impl ClientHandler {
     /// Connects a tool server again, in the background, and says how it went.
     pub(super) fn reconnect_server(&self, name: String) {
         let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
-        self.answers.spawn(async move {
+        self.background_commands.spawn(async move {
             app.servers.reconnect(&name);
             let state = app.servers.settled(&name).await;
             let state = state.map_or_else(|| "off".to_owned(), |state| state.line());

@@ -146,8 +146,8 @@ pub trait PanelState {
     /// Shows a message of the owner, if the panel hides the transcript that has it.
     fn observe_message(&mut self, _text: &str) {}
 
-    /// Shows that decisions which were sent did not count.
-    fn decisions_lost(&mut self, text: &str) {
+    /// Shows that the decisions which were sent on these requests did not count.
+    fn decisions_lost(&mut self, _requests: &[RequestId], text: &str) {
         self.observe_message(text);
     }
 

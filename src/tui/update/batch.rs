@@ -154,7 +154,7 @@ fn yes(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Sends the denial, with one reason for all.
 pub fn send_no(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let Some((no, of)) = model.batch.list.take_no() else { return };
-    cmds.push(Cmd::Send(ClientRequest::Op(Op::decide_all(&of, &no))));
+    cmds.push(Cmd::Send(ClientRequest::Op(Op::decide_alike(&of, &no))));
     model.cards.send(&of, SentDecision::Deny);
     say_dropped(model, &of);
 }
@@ -200,7 +200,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         let undecided = model.cards.visible().filter(|card| !card.is_decided());
         let these: Vec<RequestId> = undecided.map(|card| card.request.id.clone()).collect();
         if !these.is_empty() {
-            cmds.push(Cmd::Send(ClientRequest::Op(Op::decide_all(&these, &Approval::Later))));
+            cmds.push(Cmd::Send(ClientRequest::Op(Op::decide_alike(&these, &Approval::Later))));
         }
     }
     model.cards.postpone_all();

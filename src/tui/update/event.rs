@@ -83,9 +83,9 @@ pub fn take(model: &mut Model, event: Event) {
         Event::Compacting { messages } => note(model, &sentences::compacting(messages)),
         Event::Compacted { compacted } => compacted_now(model, &compacted),
         Event::Status { text } => note(model, &text),
-        Event::DecisionsLost { text } => {
+        Event::DecisionsLost { requests, text } => {
             if let Some(panel) = &mut model.panel {
-                panel.state_mut().decisions_lost(&text);
+                panel.state_mut().decisions_lost(&requests, &text);
             }
             note(model, &text);
         }

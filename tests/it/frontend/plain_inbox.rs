@@ -151,7 +151,6 @@ fn what_waits_is_a_numbered_list() {
 
 #[test]
 fn one_of_another_session_is_asked_and_decided() {
-    let all = |approval| decided(3, approval);
     let mut yes = asked(3);
     let said = yes.said();
     assert!(
@@ -161,7 +160,7 @@ fn one_of_another_session_is_asked_and_decided() {
     yes.say("5");
     assert!(yes.said().contains("Folder: /home/alex/trips/lisbon"), "its own folder is told");
     yes.say("1");
-    assert_eq!(yes.asks, [all(Approval::yes())]);
+    assert_eq!(yes.asks, [decided(3, Approval::yes())]);
     yes.tell(ServerMessage::Elsewhere { count: 0 });
     yes.handled();
     assert!(yes.said().ends_with("Approval 1: approved.\nYou: "));
@@ -169,10 +168,10 @@ fn one_of_another_session_is_asked_and_decided() {
     let mut no = asked(3);
     no.say("2");
     no.say("not now");
-    assert_eq!(no.asks, [all(Approval::Deny { reason: Some("not now".into()) })]);
+    assert_eq!(no.asks, [decided(3, Approval::Deny { reason: Some("not now".into()) })]);
     let mut later = asked(3);
     later.say("4");
-    assert_eq!(later.asks, [all(Approval::Later)]);
+    assert_eq!(later.asks, [decided(3, Approval::Later)]);
 
     let mut high = asked(4);
     high.say("1");
@@ -184,7 +183,7 @@ fn one_of_another_session_is_asked_and_decided() {
     let mut meanwhile = asked(3);
     meanwhile.tell(ServerMessage::Waiting { requests: Vec::new() });
     meanwhile.say("1");
-    assert_eq!(meanwhile.asks, [all(Approval::yes())]);
+    assert_eq!(meanwhile.asks, [decided(3, Approval::yes())]);
 }
 
 #[test]
@@ -298,7 +297,10 @@ fn only_its_own_answer_ends_the_wait_for_a_decision() {
         front.said();
         if let Some(text) = lost {
             let text = text.to_owned();
-            front.input(Input::Update(Box::new(Update::Event(Event::DecisionsLost { text }))));
+            front.input(Input::Update(Box::new(Update::Event(Event::DecisionsLost {
+                requests: vec![id(3)],
+                text,
+            }))));
         }
         front.tell(ServerMessage::Header(header()));
         front.tell(ServerMessage::Elsewhere { count: 1 });

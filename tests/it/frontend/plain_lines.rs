@@ -51,7 +51,11 @@ fn requests_of_one_reply_are_asked_in_the_order_of_their_calls() {
 fn a_reply_that_breaks_keeps_its_last_words() {
     let front = PlainFixture::open(TERMINAL).say("go").prompted("go").text("It began in 2019. Then somebody");
     let front = front.event(Event::PartialReset);
-    assert!(front.text.contains("Then somebody\nThe reply was cut off here.\n"), "{}", front.text);
+    assert!(
+        front.text.contains("Then somebody\nThe reply was cut off and starts again.\n"),
+        "{}",
+        front.text
+    );
 }
 
 #[test]

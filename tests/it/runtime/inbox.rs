@@ -54,7 +54,7 @@ impl Client {
 
     async fn all(&mut self, requests: &[&RequestId], approval: Approval) {
         let requests: Vec<RequestId> = requests.iter().map(|id| (*id).clone()).collect();
-        self.ask(ClientRequest::Op(Op::decide_all(&requests, &approval))).await;
+        self.ask(ClientRequest::Op(Op::decide_alike(&requests, &approval))).await;
     }
 }
 
@@ -122,6 +122,8 @@ fn every_round_of_decisions_is_answered() {
             .await;
         client.all(&[&waiting], Approval::Later).await;
         assert_eq!(client.query(ClientQuery::Handled).await, QueryAnswer::Handled);
+        client.all(&[&waiting], Approval::Deny { reason: None }).await;
+        client.elsewhere(0).await;
         client.close().await;
     });
 }

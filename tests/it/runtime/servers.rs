@@ -1,6 +1,7 @@
 //! Tool servers of a running session: changed from its list, asked for prompts, and asking the user.
 
-use co::approval::{Approval, Request};
+use co::agent::port::{Event, Op};
+use co::approval::{Approval, Request, RequestId};
 use co::frontend::protocol::{
     ClientQuery, ClientRequest, QueryAnswer, ServerChange, ServerLine, ServerMessage, Update,
 };
@@ -98,11 +99,17 @@ fn a_server_that_is_connected_anew_answers() {
     run(&service, async {
         let mut client = open(&co, SessionTarget::New);
         servers(&mut client, |line| line.state.ends_with("tools")).await;
-        for _ in 0..5 {
+        for _ in 0..4 {
             client.ask(ClientRequest::Server(ServerChange::Reconnect { name: "s".into() })).await;
             let (_, text, _) = client.local().await;
             assert_eq!(text, "`s`: 15 tools");
         }
+        // The command is handled once the server has answered.
+        client.seen.clear();
+        client.line("/mcp reconnect s").await;
+        assert_eq!(client.query(ClientQuery::Handled).await, QueryAnswer::Handled);
+        let says = |update: &Update| matches!(update, Update::Message(ServerMessage::Local { text, .. }) if text == "`s`: 15 tools");
+        assert!(client.seen.iter().any(says), "{:#?}", client.seen);
         client.line("go").await;
         assert_eq!(client.reply().await, "Done.");
         client.close().await;
@@ -179,7 +186,15 @@ fn a_server_asks_the_user_in_the_middle_of_a_call() {
         let first = asked(&mut client).await;
         assert_eq!(first.args, json!({ "class": "second" }), "what the form proposes");
         assert!(first.parameters.is_some() && first.plan.summary.contains("server s"), "{first:?}");
-        decide(&client, &first, Approval::yes()).await;
+        // A round may hold questions of servers and other requests.
+        let gone = RequestId("gone".into());
+        let decisions = [first.id.clone(), gone.clone()].map(|id| (id, Approval::yes())).to_vec();
+        client.ask(ClientRequest::Op(Op::Decide { decisions })).await;
+        let lost = client.until("loss", |update| match update {
+            Update::Event(Event::DecisionsLost { requests, .. }) => Some(requests.clone()),
+            Update::Event(_) | Update::Message(_) => None,
+        });
+        assert_eq!(lost.await, [gone]);
         let again = asked_after(&mut client, Some(&first)).await;
         assert!(again.again.as_ref().is_some_and(|why| why.contains("city")), "a city is needed");
         let values = json!({ "class": "second", "city": "Oslo" });

@@ -1,5 +1,6 @@
 //! The inbox: what keys do to it, how every state looks, and what no sequence of keys and updates does.
 
+use co::agent::port::Event;
 use co::approval::{Approval, AutoApprove, Request, RequestId};
 use co::config::Mode;
 use co::frontend::protocol::{
@@ -133,8 +134,8 @@ impl Screen {
         self
     }
 
-    /// The queries sent, except those for single requests.
-    fn decided_all(&self) -> Vec<ClientRequest> {
+    /// The requests sent that are no queries.
+    fn changes(&self) -> Vec<ClientRequest> {
         let looks = |ask: &&&ClientRequest| matches!(ask, ClientRequest::Query { .. });
         self.asks().into_iter().filter(|ask| !looks(&ask)).cloned().collect()
     }
@@ -201,7 +202,7 @@ fn keys() {
         ("out of it", "<esc>y", vec![]),
     ];
     for (name, keys, expected) in cases {
-        assert_eq!(five().at(keys).decided_all(), expected, "{name}");
+        assert_eq!(five().at(keys).changes(), expected, "{name}");
     }
 }
 
@@ -209,18 +210,18 @@ fn keys() {
 fn high_is_confirmed_by_itself_after_a_moment() {
     let once = || five().at("<down><down><down>y");
     assert!(once().shot().contains("HIGH: y again to approve, Esc back"));
-    assert_eq!(once().wait(1_100).at("y").decided_all(), [yes(&[4])]);
-    assert!(once().wait(1_100).at("<esc>y").decided_all().is_empty(), "taken back");
+    assert_eq!(once().wait(1_100).at("y").changes(), [yes(&[4])]);
+    assert!(once().wait(1_100).at("<esc>y").changes().is_empty(), "taken back");
     let marked = || five().at("<space><down><down><down><space>y").wait(1_100);
-    assert_eq!(marked().at("y").decided_all(), [yes(&[1, 4])], "also among others");
-    assert!(marked().at("<up><space>y").decided_all().is_empty(), "another set is another question");
+    assert_eq!(marked().at("y").changes(), [yes(&[1, 4])], "also among others");
+    assert!(marked().at("<up><space>y").changes().is_empty(), "another set is another question");
     let mut unseen = with(Screen::open(40, 10), lines()).at("<down><down><down><space>");
     let shot = unseen.shot();
     assert!(shot.contains("[ ] HIGH") && shot.contains("! HIGH is marked once all of it was"), "{shot}");
-    assert!(once().wait(1_100).at("<up>").wait(10).at("<down>y").decided_all().is_empty(), "gone away from");
+    assert!(once().wait(1_100).at("<up>").wait(10).at("<down>y").changes().is_empty(), "gone away from");
     let gone: Vec<InboxLine> = lines().into_iter().filter(|line| line.row.id != id(4)).collect();
     let gone = once().wait(1_100).answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: gone }).at("y");
-    assert!(gone.decided_all().is_empty(), "decided elsewhere, and another stands in its place");
+    assert!(gone.changes().is_empty(), "decided elsewhere, and another stands in its place");
     let mut lines = lines();
     lines[3].row.state = RequestState::Approved;
     for first in [once(), marked().at("<up>")] {
@@ -238,7 +239,7 @@ fn nothing_is_decided_in_the_first_moment() {
             .keys("<a-a>")
             .answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: lines() })
             .answered();
-        assert!(screen.at(keys).decided_all().is_empty(), "{keys}");
+        assert!(screen.at(keys).changes().is_empty(), "{keys}");
     }
     // Each key that came too early makes the moment begin anew.
     let early = Screen::open(80, 24)
@@ -247,7 +248,7 @@ fn nothing_is_decided_in_the_first_moment() {
         .answered()
         .wait(400)
         .at("y");
-    assert!(early.wait(400).at("y").decided_all().is_empty());
+    assert!(early.wait(400).at("y").changes().is_empty());
 }
 
 #[test]
@@ -255,23 +256,19 @@ fn what_is_long_is_shown_whole_first() {
     let end = "<s-down>".repeat(80);
     let last = "<down><down><down><down>";
     assert!(five().at(last).at("y").shot().contains("! part of it is still unread: Ctrl+Down, v view"));
-    assert_eq!(five().at(last).at(&end).at("y").decided_all(), [yes(&[5])]);
+    assert_eq!(five().at(last).at(&end).at("y").changes(), [yes(&[5])]);
     let pages = "<pgdn>".repeat(20);
-    assert_eq!(
-        five().at(last).at("<ret>").at(&pages).at("y").decided_all(),
-        [yes(&[5])],
-        "alone on the screen"
-    );
+    assert_eq!(five().at(last).at("<ret>").at(&pages).at("y").changes(), [yes(&[5])], "alone on the screen");
     let resized = five().at(last).at(&end).resize(80, 30).resize(80, 24).wait(600);
-    assert_eq!(resized.at("y").decided_all(), [yes(&[5])], "what was seen whole stays seen");
+    assert_eq!(resized.at("y").changes(), [yes(&[5])], "what was seen whole stays seen");
     let half = five().at(last).at("<s-down><s-down>").resize(70, 30).wait(600);
-    assert!(half.at("y").decided_all().is_empty(), "lines of another width hold other words");
+    assert!(half.at("y").changes().is_empty(), "lines of another width hold other words");
 }
 
 #[test]
 fn unseen_ones_among_the_marked_come_first() {
     let mut screen = five().at("<down><down><down><down><space>").at("<up><up><up><up>y");
-    assert!(screen.decided_all().is_empty());
+    assert!(screen.changes().is_empty());
     let shot = screen.shot();
     assert!(shot.contains("! part of it is still unread"), "{shot}");
     assert!(shot.contains("▸[x] medium edit_file"), "{shot}");
@@ -293,16 +290,22 @@ fn others_decide_too() {
     renewed = renewed.answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: without(&[1, 2]) }).wait(10);
     let shot = renewed.shot();
     assert!(shot.contains("! that request was decided elsewhere or has expired"), "{shot}");
-    assert!(renewed.at("y").decided_all().is_empty(), "another stands under the finger now");
+    assert!(renewed.at("y").changes().is_empty(), "another stands under the finger now");
 
     let mut writing = five()
         .at("nbecau")
         .answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: without(&[1]) })
         .at("se<ret>");
-    assert!(writing.decided_all().is_empty());
+    assert!(writing.changes().is_empty());
     assert!(writing.shot().contains("3 sessions"), "still there");
     let ours = five().at("y").answer_to(ClientQuery::Inbox, QueryAnswer::Inbox { lines: without(&[1]) });
     assert!(!{ ours }.shot().contains("! that request"), "what was decided here is no news");
+    // A loss of another request leaves the rows alone that were just sent.
+    let losing =
+        |number| Event::DecisionsLost { requests: vec![id(number)], text: "It was denied.".to_owned() };
+    let sent = |mut screen: Screen| screen.shot().matches(" yes… │").count();
+    let one = || five().at("y");
+    assert_eq!((sent(one()), sent(one().event(losing(2))), sent(one().event(losing(1)))), (1, 1, 0));
     let lost = five().at("y").notice(ServerMessage::Local {
         title: "approvals".into(),
         text: "This request was already denied by you (co approvals); nothing was changed.".into(),
@@ -404,7 +407,7 @@ proptest! {
     fn no_keys_approve_what_was_not_read(keys in "[ynlav/ w]{1,30}") {
         let keys = keys.replace(' ', "<space>");
         let screen = with(Screen::open(80, 24), lines()).at(&keys);
-        for ask in screen.decided_all() {
+        for ask in screen.changes() {
             prop_assert!(approved(&ask).all(|request| ![id(4), id(5)].contains(request)), "{ask:?}");
         }
     }
@@ -475,7 +478,7 @@ fn a_key_goes_through_the_modes_also_while_a_turn_runs() {
         );
     }
     let over = Screen::open(80, 24).keys("<a-a><s-tab>");
-    assert!(over.decided_all().is_empty(), "what lies over the rule hides it");
+    assert!(over.changes().is_empty(), "what lies over the rule hides it");
 }
 
 #[test]

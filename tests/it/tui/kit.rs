@@ -368,7 +368,7 @@ pub fn decided(number: u32, approval: Approval) -> ClientRequest {
 /// The same decision on these, sent as one.
 pub fn round(numbers: &[u32], approval: &Approval) -> ClientRequest {
     let requests: Vec<RequestId> = numbers.iter().map(|number| id(*number)).collect();
-    ClientRequest::Op(Op::decide_all(&requests, approval))
+    ClientRequest::Op(Op::decide_alike(&requests, approval))
 }
 
 /// The decisions that an ask holds.

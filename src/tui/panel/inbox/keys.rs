@@ -110,8 +110,8 @@ impl PanelState for Inbox {
         self.advise(text.lines().next().unwrap_or_default());
     }
 
-    fn decisions_lost(&mut self, text: &str) {
-        self.deciding.clear();
+    fn decisions_lost(&mut self, requests: &[RequestId], text: &str) {
+        self.deciding.retain(|id, _| !requests.contains(id));
         self.observe_message(text);
     }
 
@@ -399,5 +399,5 @@ impl Inbox {
 
 /// Returns the request for one decision on all of these, whichever process has their sessions.
 fn decision(these: &[RequestId], approval: &Approval) -> ClientRequest {
-    ClientRequest::Op(Op::decide_all(these, approval))
+    ClientRequest::Op(Op::decide_alike(these, approval))
 }

@@ -207,7 +207,7 @@ fn line(event: &Event) -> Option<String> {
             Summary::None { why: None } => format!("compacted {}", compacted.messages),
         },
         Event::Status { text } => format!("status {text}"),
-        Event::DecisionsLost { text } => format!("lost {text}"),
+        Event::DecisionsLost { text, .. } => format!("lost {text}"),
         Event::TurnEnded { end } => format!("end {}", ending(end)),
     })
 }

@@ -32,7 +32,10 @@ impl Driver<'_> {
         let (outcomes, records) = self.session.decide(&decisions).await?;
         let text = DecideOutcome::losses(&outcomes);
         if !text.is_empty() {
-            self.show(Event::DecisionsLost { text }).await;
+            let lost =
+                decisions.iter().zip(&outcomes).filter(|(_, outcome)| **outcome != DecideOutcome::Recorded);
+            let requests = lost.map(|((request, ..), _)| request.clone()).collect();
+            self.show(Event::DecisionsLost { requests, text }).await;
         }
         self.apply_decisions(records).await
     }
