@@ -109,7 +109,7 @@ mod tests {
     fn service(name: &str, settings: &Settings) -> Service {
         let mut settings = settings.clone();
         settings.own(name).api_key = Some(Key::literal("k"));
-        Service::named(name, &settings, &Keys::of(&settings)).unwrap()
+        Service::by_name(name, &settings, &Keys::of(&settings)).unwrap()
     }
 
     fn of(name: &str, model: &str, settings: &Settings) -> Profile {

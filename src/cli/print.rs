@@ -53,7 +53,7 @@ impl PromptWithImages {
         let wrong = |error| CliError::new(Kind::Usage, error);
         let mut prompt = self.prompt;
         if !self.images.is_empty() {
-            let named = images::named(self.images, world).await.map_err(wrong)?;
+            let named = images::mentions(self.images, world).await.map_err(wrong)?;
             prompt.text = format!("{}\n\n{named}", prompt.text);
             prompt.named.extend(mentions(&named));
         }
@@ -225,7 +225,7 @@ async fn outcome(session: &Session, went: HeadlessOutcome, signal: Option<u8>) -
             // The front end ended by itself, because the reader of standard output is gone.
             None => CliError::message(Kind::BrokenPipe, "the output was closed"),
         },
-        TurnEnd::LimitReached { limit } => limited(limit, id, capped.map(|question| question.flag())),
+        TurnEnd::LimitReached { limit } => limit_error(limit, id, capped.map(|question| question.flag())),
         TurnEnd::Failed { error } => CliError::provider(&error),
     };
     Ok(Some(error))
@@ -265,7 +265,7 @@ fn decidable(mut error: CliError, waiting: &[StoredRequest], session: &SessionId
 
 /// Returns the error of a turn ended by a limit; `raise` is the flag that would let it continue, if a cap
 /// ended it.
-fn limited(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError {
+fn limit_error(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError {
     let (kind, hint) = match limit {
         Limit::Requests => (Kind::TurnLimit, "`--set max_requests=50` allows more"),
         Limit::Tokens => (Kind::Budget, "a new prompt starts a new budget"),

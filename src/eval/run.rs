@@ -63,7 +63,7 @@ impl CaseRunner {
 
     /// Returns the names of the tools that the model is offered.
     #[must_use]
-    pub fn offered(&self) -> BTreeSet<String> {
+    pub fn tool_names(&self) -> BTreeSet<String> {
         self.app.tools.registry.tools().specs().map(|spec| spec.name.0.clone()).collect()
     }
 

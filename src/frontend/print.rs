@@ -103,23 +103,23 @@ impl PrintedPage {
                 Ok(())
             }
             Event::ToolRunning { call } => self.running(&call).await,
-            Event::ToolReturn { call, returned } => self.returned(&call, &returned).await,
+            Event::ToolReturn { call, returned } => self.on_return(&call, &returned).await,
             Event::ApprovalNeeded { request } => {
                 let row = waiting(&request);
                 self.asked.insert(request.id.clone(), request);
                 self.row(&row).await
             }
             Event::ApprovalSettled { request, settled } => {
-                let text = sentences::settled(self.asked.get(&request), &settled, None);
+                let text = sentences::settlement(self.asked.get(&request), &settled, None);
                 self.row(&format!("◇ {}: {text}", sanitize_line(&request.0))).await
             }
             Event::Retry { class, message, wait, attempt, of, then } => {
-                self.restarted().await?;
+                self.mark_restart().await?;
                 let text = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
                 self.row(&format!("co: {text}")).await
             }
             Event::FellBack { from, to, why, .. } => {
-                self.restarted().await?;
+                self.mark_restart().await?;
                 self.row(&format!("co: {}", sentences::fell_back(&from, &to, &why))).await
             }
             Event::Refused { why } => self.row(&sanitize_line(&why)).await,
@@ -129,12 +129,12 @@ impl PrintedPage {
                 Ok(())
             }
             Event::Compacting { messages } => {
-                self.restarted().await?;
+                self.mark_restart().await?;
                 self.row(&format!("co: {}", sentences::compacting(messages))).await
             }
             Event::Compacted { compacted } => {
-                self.restarted().await?;
-                self.row(&format!("co: {}", sentences::compacted(&compacted))).await
+                self.mark_restart().await?;
+                self.row(&format!("co: {}", sentences::compaction(&compacted))).await
             }
             Event::CapReached { question } => {
                 let (spent, adds) = (question.spent_words(), question.adds_words());
@@ -174,11 +174,11 @@ impl PrintedPage {
             self.end_text().await?;
             self.printed = false;
         }
-        self.restarted().await
+        self.mark_restart().await
     }
 
     /// Marks the text of a broken reply as replaced, now that something follows.
-    async fn restarted(&mut self) -> std::io::Result<()> {
+    async fn mark_restart(&mut self) -> std::io::Result<()> {
         match self.broken.take() {
             None => Ok(()),
             Some(false) => self.row(&format!("co: {}", sentences::CUT_OFF)).await,
@@ -272,7 +272,7 @@ impl PrintedPage {
         self.row(&format!("◆ {}: {summary}", sanitize_line(call.name.as_str()))).await
     }
 
-    async fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
+    async fn on_return(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
         let summary = self.summaries.remove(&call.id).unwrap_or_default();
         let row = row_of_return(returned.status, call.name.as_str(), &summary, &returned.text());
         // Not flushed here: meanwhile the model's next reply is requested.

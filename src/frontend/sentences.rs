@@ -18,7 +18,7 @@ use crate::history::{Limit, TurnEnd};
 use crate::message::{ReturnStatus, Source, ToolName};
 use crate::provider::ErrorClass;
 use crate::stdx::moment;
-use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
+use crate::stdx::text::{group_digits, one_line_summary, sanitize_line};
 
 /// Width of untrusted text, in cells.
 const WIDTH: usize = 200;
@@ -76,7 +76,7 @@ pub(crate) fn status(status: ReturnStatus) -> &'static str {
 }
 
 /// Describes how a request was settled, from the view of the front end `here`.
-pub(crate) fn settled(request: Option<&Request>, settled: &Settlement, here: Option<&Decider>) -> String {
+pub(crate) fn settlement(request: Option<&Request>, settled: &Settlement, here: Option<&Decider>) -> String {
     match settled {
         Settlement::Decided { approval, by } => decision(request, approval, by, here, None).to_string(),
         Settlement::Withdrawn => WITHDRAWN.to_owned(),
@@ -198,12 +198,12 @@ pub(crate) fn decider(by: &Decider, here: Option<&Decider>) -> String {
 
 /// Says that a summary is being written.
 pub(crate) fn compacting(messages: usize) -> String {
-    format!("Summarising {} older messages", grouped(messages))
+    format!("Summarising {} older messages", group_digits(messages))
 }
 
 /// Describes a compaction in one line.
-pub(crate) fn compacted(compacted: &CompactionReport) -> String {
-    let messages = grouped(compacted.messages);
+pub(crate) fn compaction(compacted: &CompactionReport) -> String {
+    let messages = group_digits(compacted.messages);
     match &compacted.summary {
         Summary::Written { by, .. } => {
             format!("{messages} older messages were replaced by a summary of {}", sanitize_line(by))
@@ -270,7 +270,7 @@ pub(crate) fn cap_answered(question: &CapQuestion, answer: CapAnswer) -> Option<
 }
 
 /// Says that a turn waits for the user, who decides by these means or with `co approvals`.
-pub(crate) fn deferred(means: &str) -> String {
+pub(crate) fn deferral(means: &str) -> String {
     format!("waiting for your decision: {means} or with `co approvals`, now or later")
 }
 
@@ -314,7 +314,7 @@ mod tests {
             (Settlement::Superseded, "replaced by a new request"),
             (Settlement::Expired, "expired, not run"),
         ] {
-            assert_eq!(settled(None, &end, Some(&Decider::Tui)), expected);
+            assert_eq!(settlement(None, &end, Some(&Decider::Tui)), expected);
         }
     }
 

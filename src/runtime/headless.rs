@@ -53,13 +53,13 @@ pub async fn run(
     if !said.is_empty() {
         session.commit(&said, Durability::Written).await.map_err(AppError::from)?;
     }
-    let went = submitted(session, env, work, frontend, stop).await;
+    let went = submit(session, env, work, frontend, stop).await;
     session_ended(session, env, "ended").await;
     went
 }
 
 /// Runs the prompt hooks, then the turn.
-async fn submitted(
+async fn submit(
     session: &mut Session,
     env: &AgentEnv,
     work: HeadlessWork,

@@ -46,7 +46,7 @@ impl RuleForm {
     }
 
     /// Takes the widths.
-    pub fn drafted(&mut self, widths: Vec<OfferedRule>) {
+    pub fn set_widths(&mut self, widths: Vec<OfferedRule>) {
         if self.status == RuleStatus::Drafting {
             self.widths = widths;
             self.choose(0);
@@ -97,14 +97,14 @@ impl RuleForm {
 
     /// Handles a change of the text; returns it if a check is to be requested now.
     #[must_use]
-    pub fn changed(&mut self) -> Option<String> {
+    pub fn on_change(&mut self) -> Option<String> {
         self.status = RuleStatus::Unchecked;
         self.ask()
     }
 
     /// Takes the check of a text; returns the text to be checked next, if it changed meanwhile.
     #[must_use]
-    pub fn checked(&mut self, text: &str, check: RuleCheck) -> Option<String> {
+    pub fn on_check(&mut self, text: &str, check: RuleCheck) -> Option<String> {
         if self.asked.as_deref() == Some(text) {
             self.asked = None;
         }
@@ -201,7 +201,7 @@ mod tests {
             text: text.to_owned(),
             check: good(matched),
         };
-        form.drafted(vec![width("a\n", 1), width("b\n", 2)]);
+        form.set_widths(vec![width("a\n", 1), width("b\n", 2)]);
         form.is_written = true;
         form
     }
@@ -211,17 +211,17 @@ mod tests {
         let mut form = drafted();
         let write = |form: &mut RuleForm, text: &str| {
             form.text.insert(text);
-            form.changed()
+            form.on_change()
         };
         form.text.line_end();
         assert_eq!(write(&mut form, "b").as_deref(), Some("ab"));
         assert_eq!(write(&mut form, "c"), None, "one is out already");
         assert_eq!(write(&mut form, "d"), None);
-        assert_eq!(form.checked("ab", good(2)).as_deref(), Some("abcd"), "only the latest");
+        assert_eq!(form.on_check("ab", good(2)).as_deref(), Some("abcd"), "only the latest");
         assert_eq!(form.status, RuleStatus::Unchecked);
-        assert_eq!(form.checked("abcd", good(3)), None);
+        assert_eq!(form.on_check("abcd", good(3)), None);
         assert_eq!(form.status, RuleStatus::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
-        assert_eq!(form.checked("of another card", good(4)), None);
+        assert_eq!(form.on_check("of another card", good(4)), None);
         assert_eq!(form.status, RuleStatus::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
     }
 
@@ -230,7 +230,7 @@ mod tests {
         let mut form = drafted();
         form.status = RuleStatus::Saving(PastCalls::default());
         assert!(form.editor_mut().is_none());
-        assert_eq!(form.checked("a", good(1)), None);
+        assert_eq!(form.on_check("a", good(1)), None);
         assert_eq!(form.status, RuleStatus::Saving(PastCalls::default()), "a late word on it");
         form.not_saved("the file is read-only".to_owned());
         assert_eq!(form.status, RuleStatus::Wrong("the file is read-only".to_owned()));

@@ -256,23 +256,23 @@ impl Shell {
                 signal = SignalTable::either(&mut signals.keys) => control = self.told_to_end(signal),
                 () = line.lost(), if self.terminal_state != TerminalState::Gone => control = self.lost(),
                 _ = signals.stop.recv() => control = self.suspend(),
-                _ = signals.cont.recv() => control = self.resumed(),
-                _ = signals.resized.recv() => control = self.resized(),
-                ended = external_editor::ended(&mut self.outside), if self.outside.is_some() => control = self.came_back(ended),
+                _ = signals.cont.recv() => control = self.on_resume(),
+                _ = signals.resized.recv() => control = self.on_resize(),
+                ended = external_editor::wait_for_exit(&mut self.outside), if self.outside.is_some() => control = self.came_back(ended),
                 // A lost terminal would report its loss without end.
                 said = self.input.next(self.model.mouse), if self.terminal_state == TerminalState::Present => control = self.on_input(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => if let Some(ask) = self.outbox.pop_front() { permit.send(ask); },
-                    Err(_) => return self.abandoned(),
+                    Err(_) => return self.on_owner_loss(),
                 },
                 // Between frames updates stay in the queue, so that a fast model does not wake this task for
                 // each chunk.
                 update = updates.recv(), if self.next_frame == NextFrame::No || self.terminal_state != TerminalState::Present => {
-                    let Some(update) = update else { return self.abandoned() };
+                    let Some(update) = update else { return self.on_owner_loss() };
                     control = self.take_updates(update, &mut updates);
                 }
                 text = self.watch.trouble() => control = self.take(Input::Trouble { text }, NextFrame::Now),
-                answer = self.jobs.done() => {
+                answer = self.jobs.next_answer() => {
                     let next_frame = if let Input::Loaded(_) = answer { NextFrame::Soon } else { NextFrame::Now };
                     control = self.take(answer, next_frame);
                 }
@@ -299,7 +299,7 @@ impl Shell {
     }
 
     /// Handles the loss of the owner: expected while closing, else an error.
-    fn abandoned(&self) -> Result<(), TuiError> {
+    fn on_owner_loss(&self) -> Result<(), TuiError> {
         match self.model.life {
             Lifecycle::Closing { .. } | Lifecycle::Over => Ok(()),
             Lifecycle::Open => Err(TuiError::OwnerGone),
@@ -352,7 +352,7 @@ impl Shell {
     /// Takes an update. Events of a turn come as fast as the model writes; messages are answers, and few.
     fn take_update(&mut self, update: Update) -> ShellControl {
         match update {
-            Update::Message(ServerMessage::Answer { id, answer }) => match self.queries.answered(id) {
+            Update::Message(ServerMessage::Answer { id, answer }) => match self.queries.take(id) {
                 Some(query) => self.take(Input::Answer(Box::new((query, answer))), NextFrame::Now),
                 None => ShellControl::Continue,
             },
@@ -380,7 +380,7 @@ impl Shell {
 
     /// Handles a change of the window size. The terminal library reports it too, but with sizes that may be
     /// out of date, and not always when a key arrives at the same moment.
-    fn resized(&mut self) -> ShellControl {
+    fn on_resize(&mut self) -> ShellControl {
         let known = (self.model.columns, self.model.rows);
         let (columns, rows) = screen::size().unwrap_or(known);
         if self.terminal_state != TerminalState::Present || (columns, rows) == known {

@@ -134,14 +134,14 @@ fn shown(history: &History) -> String {
     }
     history.last_end().into_iter().for_each(|end| fact(format!("end {end:?}")));
     history.notes().iter().for_each(|(kind, text)| fact(format!("note {kind:?}: {text}")));
-    history.queued().iter().for_each(|parts| fact(format!("queued {parts:?}")));
+    history.queued_prompts().iter().for_each(|parts| fact(format!("queued {parts:?}")));
     history.title().into_iter().for_each(|title| fact(format!("title {title}")));
     history.grants().iter().for_each(|grant| fact(format!("grant {grant}")));
     history.state("todo").into_iter().for_each(|value| fact(format!("state {value}")));
     if !history.draft().is_empty() {
         fact(format!("draft {}", history.draft()));
     }
-    for (resource, version) in history.seen().iter() {
+    for (resource, version) in history.seen_versions().iter() {
         fact(format!("seen {}@{}", resource.0, version.0));
     }
     out

@@ -75,7 +75,7 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
     fn reply(&mut self) -> &mut ReplyBuilder;
 
     /// Returns the reply's metadata so far.
-    fn seen(&self) -> ReplyMetadata;
+    fn metadata(&self) -> ReplyMetadata;
 }
 
 /// A decoder for the bodies of one wire.
@@ -292,15 +292,15 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
         self.collect(out, Self::end)
     }
 
-    fn seen(&self) -> ReplyMetadata {
-        self.protocol.seen()
+    fn metadata(&self) -> ReplyMetadata {
+        self.protocol.metadata()
     }
 
-    fn held(&self) -> usize {
+    fn held_bytes(&self) -> usize {
         let framed = match &self.framing {
             Framing::Unknown(bytes) | Framing::Whole(bytes) => bytes.len(),
-            Framing::Events(reader) => reader.held(),
-            Framing::Items(items) => items.held(),
+            Framing::Events(reader) => reader.held_bytes(),
+            Framing::Items(items) => items.held_bytes(),
         };
         framed + self.head.as_ref().map_or(0, Vec::len)
     }

@@ -102,7 +102,7 @@ pub fn count(lines: &[DiffLine]) -> usize {
 }
 
 /// Returns the number of hunks that were asked for, if `applied` is some of them and not all.
-pub fn asked(asked: &Preview, applied: &[DiffLine]) -> Option<usize> {
+pub fn asked_hunks(asked: &Preview, applied: &[DiffLine]) -> Option<usize> {
     let Preview::Diff { lines, .. } = asked else { return None };
     let of = changes(lines);
     let mut rest = of.iter();
@@ -221,8 +221,8 @@ mod tests {
         for (applied, expected) in
             [(&["5", "20", "35"][..], None), (&["5", "35"], Some(3)), (&["20"], Some(3)), (&["21"], None)]
         {
-            assert_eq!(asked(&preview, &diff(&old, &with(applied))), expected, "{applied:?}");
+            assert_eq!(asked_hunks(&preview, &diff(&old, &with(applied))), expected, "{applied:?}");
         }
-        assert_eq!(asked(&Preview::None, &[]), None);
+        assert_eq!(asked_hunks(&Preview::None, &[]), None);
     }
 }

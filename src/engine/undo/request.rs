@@ -73,7 +73,7 @@ impl UndoLog {
             return Ok(UndoOutcome::Asks { text: restoration.question(), ids: chosen });
         }
         restoration.apply(&text::note_for_model(&restoration))?;
-        let mut text = text::done(&restoration);
+        let mut text = text::restoration(&restoration);
         if let (UndoTarget::Last, Some(last)) = (what, restoration.entries.first()) {
             let more = all
                 .iter()
@@ -84,7 +84,7 @@ impl UndoLog {
     }
 
     fn with_reason(&self, why: String) -> String {
-        match self.broken() {
+        match self.fault() {
             Some(reason) => format!("{why} Nothing is kept at the moment: {reason}."),
             None => why,
         }

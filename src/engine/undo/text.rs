@@ -61,7 +61,7 @@ const TO_DO: Verbs = ["to be moved here from", "to be restored", "to be removed"
 const DONE: Verbs = ["moved here from", "restored", "removed", "changed back"];
 
 /// Says what was done.
-pub fn done(restoration: &Restoration) -> String {
+pub fn restoration(restoration: &Restoration) -> String {
     let verb = match restoration.direction {
         Direction::Undo => "Took back",
         Direction::Redo => "Did again",
@@ -106,7 +106,7 @@ pub fn note_for_model(restoration: &Restoration) -> String {
 
 /// Lists changes, the newest first.
 #[must_use]
-pub fn listed(entries: &[UndoEntry]) -> String {
+pub fn list(entries: &[UndoEntry]) -> String {
     let line = |entry: &UndoEntry| {
         let files = count(entry.files, "file");
         let state = match (entry.undone, entry.ended, entry.is_command) {

@@ -16,7 +16,7 @@ use crate::stdx::moment::duration;
 impl Plain {
     pub(super) fn event(&mut self, event: Event) {
         match event {
-            Event::Prompted { parts } => self.prompted(&parts),
+            Event::Prompted { parts } => self.on_prompt(&parts),
             Event::TextDelta { text } => {
                 self.end_thinking();
                 self.page.flow(&text);
@@ -43,7 +43,7 @@ impl Plain {
                 self.calls.entry(call.id).or_default().summary = plan.summary;
             }
             Event::ToolRunning { call } => self.running(&call),
-            Event::ToolReturn { call, returned } => self.returned(&call, &returned),
+            Event::ToolReturn { call, returned } => self.on_return(&call, &returned),
             Event::ApprovalNeeded { request } => {
                 self.end_thinking();
                 let known = self.calls.entry(request.call.clone()).or_default();
@@ -52,7 +52,7 @@ impl Plain {
                 self.approvals.add(request, Origin::Own);
                 self.ask_at = self.now_ms + GATHER_MS;
             }
-            Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
+            Event::ApprovalSettled { request, settled } => self.on_settlement(&request, &settled),
             Event::Retry { class, message, wait, attempt, of, then } => {
                 let text = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
                 self.tell(&text);
@@ -68,7 +68,7 @@ impl Plain {
             }
             Event::Compacting { messages } => self.tell(&sentences::compacting(messages)),
             Event::Compacted { compacted } => {
-                self.tell(&sentences::compacted(&compacted));
+                self.tell(&sentences::compaction(&compacted));
                 if let Summary::Written { text, .. } = &compacted.summary {
                     self.page.block(text, "  ");
                 }
@@ -95,14 +95,14 @@ impl Plain {
         self.page.line(&describe::sentence(text));
     }
 
-    pub(super) fn prompted(&mut self, parts: &[UserPart]) {
-        let mut pictures = (1..).zip(images::pictured(parts));
+    pub(super) fn on_prompt(&mut self, parts: &[UserPart]) {
+        let mut pictures = (1..).zip(images::prompt_images(parts));
         for part in parts {
             match part {
                 UserPart::Text { text } if self.echoed.as_deref().map(str::trim) == Some(text.trim()) => {
                     self.echoed = None;
                 }
-                UserPart::Text { text } => self.said(text),
+                UserPart::Text { text } => self.print_user_text(text),
                 UserPart::Image { .. } => {
                     if let Some((number, picture)) = pictures.next() {
                         self.page.line(&describe::picture(number, &picture));
@@ -118,7 +118,7 @@ impl Plain {
     }
 
     /// Prints the user's text, of one or several lines.
-    fn said(&mut self, text: &str) {
+    fn print_user_text(&mut self, text: &str) {
         let mut lines = text.trim_end().split('\n');
         self.page.line(&format!("You: {}", lines.next().unwrap_or_default()));
         lines.for_each(|line| self.page.block(&format!("{line}\n"), "  "));
@@ -149,9 +149,9 @@ impl Plain {
         }
     }
 
-    fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) {
+    fn on_return(&mut self, call: &ToolCall, returned: &ToolReturn) {
         let known = self.calls.remove(&call.id).unwrap_or_default();
-        let (line, tail) = describe::returned(call.name.as_str(), &known.summary, returned);
+        let (line, tail) = describe::return_row(call.name.as_str(), &known.summary, returned);
         self.page.line(&line);
         if let Some(tail) = tail {
             self.page.block(&tail, "  ");
@@ -159,10 +159,10 @@ impl Plain {
         self.has_plan |= returned.done.as_ref().is_some_and(|done| done.is_planned);
     }
 
-    fn settled(&mut self, id: &RequestId, settled: &Settlement) {
+    fn on_settlement(&mut self, id: &RequestId, settled: &Settlement) {
         let Some(entry) = self.approvals.get(id) else { return };
         let (number, sent) = (entry.number, entry.state == State::Sent);
-        let text = sentences::settled(Some(&entry.request), settled, None);
+        let text = sentences::settlement(Some(&entry.request), settled, None);
         let stays = settled.is_postponed();
         let was_postponed = stays && entry.state == State::Postponed;
         if stays {
@@ -190,7 +190,7 @@ impl Plain {
         }
         let closes_pipe = self.input_ended && *end == TurnEnd::Deferred;
         if closes_pipe {
-            self.tell(&sentences::deferred("with `co resume`"));
+            self.tell(&sentences::deferral("with `co resume`"));
         } else if let Some(text) = describe::turn_end(end) {
             self.page.line(&text);
         }

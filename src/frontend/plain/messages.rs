@@ -48,7 +48,7 @@ impl Plain {
                 self.local("tool servers", &describe::servers(&servers), Tone::Plain);
             }
             ServerMessage::Sessions { sessions, query } => self.pick_session(sessions, &query),
-            ServerMessage::Entered => self.entered(),
+            ServerMessage::Entered => self.on_session_change(),
             ServerMessage::Keys { filter: _ } => {
                 self.said_by_co("keys of plain mode", describe::KEYS);
             }
@@ -87,7 +87,7 @@ impl Plain {
 
     /// Takes the answer to a query.
     fn on_answer(&mut self, id: QueryId, answer: QueryAnswer) {
-        match self.queries.answered(id).map(|_| answer) {
+        match self.queries.take(id).map(|_| answer) {
             Some(QueryAnswer::Inbox { lines }) => self.inbox(lines),
             Some(QueryAnswer::Request { request }) => self.listed_request(request),
             // A failure was reported, and that was the answer to the line.
@@ -143,7 +143,7 @@ impl Plain {
 
     fn message(&mut self, message: &Message) {
         match message {
-            Message::User { parts } => self.prompted(parts),
+            Message::User { parts } => self.on_prompt(parts),
             Message::Assistant(reply) => {
                 self.page.flow(&reply.text());
                 self.page.flow_end();

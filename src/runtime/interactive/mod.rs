@@ -41,7 +41,7 @@ use tokio::time::{Instant, sleep};
 pub use self::background::time_to_expiry;
 use self::client::{ClientHandler, OwnerAction, SessionView};
 use self::questions::Questions;
-use self::title::{PendingTitle, titled};
+use self::title::{PendingTitle, wait_for_title};
 use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
@@ -176,7 +176,7 @@ async fn live(
         };
         match left {
             SessionExit::Closed(lines) => {
-                client.background.ended().await;
+                client.background.wait_for_end().await;
                 client.questions.enter(None).await;
                 return Ok(lines);
             }
@@ -278,7 +278,7 @@ impl<'a> SessionRuntime<'a> {
         }
     }
 
-    fn unsaved(&self, parts: &[UserPart]) -> UnsavedPrompt {
+    fn unsaved_prompt(&self, parts: &[UserPart]) -> UnsavedPrompt {
         UnsavedPrompt { text: images::typed_text(parts), messages: self.session.history().whole().count() }
     }
 
@@ -346,8 +346,8 @@ impl<'a> SessionRuntime<'a> {
         if !history.draft().is_empty() {
             self.client.tell(ServerMessage::Draft { text: history.draft().to_owned() }).await;
         }
-        if history.damaged() > 0 {
-            let text = match history.damaged() {
+        if history.damaged_count() > 0 {
+            let text = match history.damaged_count() {
                 1 => "A record of this session is damaged or missing; its content is left out.".to_owned(),
                 many => format!(
                     "{many} records of this session are damaged or missing; their content is left out."
@@ -393,7 +393,7 @@ impl<'a> SessionRuntime<'a> {
         if !self.holds_late && driver::can_settle_late(&self.session) {
             return Some(AutomaticWork::LateCalls);
         }
-        history.queued().first().filter(|_| !self.holds_queue).cloned().map(AutomaticWork::Prompt)
+        history.queued_prompts().first().filter(|_| !self.holds_queue).cloned().map(AutomaticWork::Prompt)
     }
 
     /// Waits for the next event between turns, and handles it.
@@ -409,7 +409,7 @@ impl<'a> SessionRuntime<'a> {
                 // Each request of the user is a point at which decisions by others are taken: before a prompt, so that
                 // its turn includes them; after anything else, which must not wait for them.
                 if let OwnerAction::Op(Op::Steer { parts }) = &action {
-                    self.unsaved.push(self.unsaved(parts));
+                    self.unsaved.push(self.unsaved_prompt(parts));
                     self.take_decisions().await?;
                     return self.act(action).await;
                 }
@@ -427,7 +427,7 @@ impl<'a> SessionRuntime<'a> {
                 self.client.on_shell(event).await;
                 self.keep_notes().await?;
             }
-            named = titled(&mut self.title) => self.take_title(named).await?,
+            named = wait_for_title(&mut self.title) => self.take_title(named).await?,
             event = self.client.pending.next() => {
                 let action = self.client.on_pending(event).await;
                 return self.act(action).await;
@@ -451,7 +451,7 @@ impl<'a> SessionRuntime<'a> {
                     self.store = StoreState::TriedAgain(why.clone());
                 }
             }
-            choice = client::changed(&mut self.client.model) => {
+            choice = client::next_model(&mut self.client.model) => {
                 self.client.model_is(&choice).await;
                 self.client.offer().await;
                 self.client.header(self.session.history()).await;
@@ -536,7 +536,7 @@ impl<'a> SessionRuntime<'a> {
                     Message::User { parts } => Some(parts),
                     _ => None,
                 })
-                .chain(history.queued());
+                .chain(history.queued_prompts());
             if !is_read || !stored.any(|parts| images::typed_text(parts) == prompt.text) {
                 self.client.tell(ServerMessage::Refused { text: prompt.text, reason: why.clone() }).await;
             }
@@ -554,12 +554,12 @@ impl<'a> SessionRuntime<'a> {
         (self.holds_queue, self.holds_late) = (false, false);
         self.store = StoreState::Takes;
         if self.unsaved.is_empty() {
-            self.unsaved.push(self.unsaved(&parts));
+            self.unsaved.push(self.unsaved_prompt(&parts));
         }
         if self.session.is_poisoned() {
             self.session.reread().await?;
         }
-        if self.session.history().queued().is_empty() {
+        if self.session.history().queued_prompts().is_empty() {
             return self.turn(AutomaticWork::Prompt(parts)).await;
         }
         self.enqueue(parts).await?;
@@ -568,7 +568,7 @@ impl<'a> SessionRuntime<'a> {
 
     /// Adds a prompt to the queue.
     async fn enqueue(&mut self, parts: Vec<UserPart>) -> Result<(), AppError> {
-        let prompts = self.session.history().queued().iter().cloned().chain([parts]).collect();
+        let prompts = self.session.history().queued_prompts().iter().cloned().chain([parts]).collect();
         Ok(self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?)
     }
 
@@ -579,7 +579,7 @@ impl<'a> SessionRuntime<'a> {
             (self.holds_queue, self.store) = (false, StoreState::Takes);
             return self.turn(AutomaticWork::Resume).await;
         }
-        if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::asked(parts)) {
+        if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::prompt_parts(parts)) {
             return self.prompt(parts).await;
         }
         self.client.say(Notice::warning("retry", "Nothing was asked yet.")).await;
@@ -603,7 +603,7 @@ impl<'a> SessionRuntime<'a> {
         if self.client.pending.take_back(&images::typed_text(parts)) {
             return Ok(());
         }
-        let mut prompts = self.session.history().queued().to_vec();
+        let mut prompts = self.session.history().queued_prompts().to_vec();
         let Some(at) =
             prompts.iter().rposition(|queued| images::typed_text(queued) == images::typed_text(parts))
         else {
@@ -710,7 +710,7 @@ impl<'a> SessionRuntime<'a> {
     async fn close(mut self, reason: &'static str) -> Result<Vec<String>, AppError> {
         self.client.stop_shell().await;
         self.client.end_tasks().await;
-        self.client.remembered().await;
+        self.client.wait_until_stored().await;
         let kept = self.keep_left().await;
         session_ended(&self.session, &self.env, reason).await;
         kept?;

@@ -7,7 +7,7 @@ use crate::command::{FileRestore, Notice};
 use crate::frontend::protocol::ServerMessage;
 use crate::history::{Durability, Record, RecordNo};
 use crate::message::NoteKind;
-use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoTarget, listed};
+use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoTarget, list};
 
 /// Changes that `/undo list` shows.
 const LISTED: usize = 30;
@@ -108,7 +108,7 @@ impl ClientHandler {
                 Notice::plain("undo", "Nothing that can be taken back was changed.")
             }
             Ok(Ok(entries)) => {
-                let text = format!("{}\n`/undo NUMBER` takes one back.", listed(&entries));
+                let text = format!("{}\n`/undo NUMBER` takes one back.", list(&entries));
                 Notice::plain("undo", text)
             }
             Ok(Err(error)) => Notice::error("undo", sentence(&error)),

@@ -41,7 +41,7 @@ impl Shell {
     pub(super) fn came_back(&mut self, ended: io::Result<ExitStatus>) -> ShellControl {
         match self.outside.take() {
             Some(outside) => {
-                let text = outside.saved(ended);
+                let text = outside.saved_text(ended);
                 self.back_with(EditedText { target: outside.target.clone(), text })
             }
             None => ShellControl::Continue,
@@ -72,7 +72,7 @@ impl Shell {
     }
 
     /// Handles a SIGCONT after another process stopped us.
-    pub(super) fn resumed(&mut self) -> ShellControl {
+    pub(super) fn on_resume(&mut self) -> ShellControl {
         let own = std::mem::take(&mut self.stopped_itself);
         if own || self.terminal_state == TerminalState::Away {
             return ShellControl::Continue;

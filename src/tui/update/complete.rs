@@ -67,7 +67,7 @@ fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     }
     model.completion.close();
     model.composer.editor.replace("");
-    model.composer.touched(model.now_ms);
+    model.composer.on_edit(model.now_ms);
     match row.does {
         RowAction::Writes => {}
         RowAction::OpensSession(session) => panel::open_session(model, session, cmds),
@@ -122,7 +122,7 @@ fn accept(model: &mut Model, is_sent: bool) {
         text.push(' ');
     }
     model.composer.editor.put(*from, *to, &text);
-    model.composer.touched(model.now_ms);
+    model.composer.on_edit(model.now_ms);
     let Some(word) = word(&model.composer.editor) else { return };
     match kind {
         // Completion continues with the content of the folder.
@@ -206,7 +206,7 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
 }
 
 /// Takes what a tool server suggests, if it is still wanted.
-pub fn suggested(model: &mut Model, command: String, argument: String, values: &[String]) {
+pub fn on_suggestions(model: &mut Model, command: String, argument: String, values: &[String]) {
     if let Some(template) = command.strip_prefix('@') {
         return suggested_resources(model, template, values);
     }

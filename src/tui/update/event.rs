@@ -8,7 +8,7 @@ use crate::frontend::protocol::Tone;
 use crate::frontend::sentences;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 use crate::tool::TODO;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Thinking, conversation};
 use crate::tui::keys::{Action, Context};
@@ -20,7 +20,7 @@ pub fn take(model: &mut Model, event: Event) {
         turn.last_event_ms = model.now_ms;
     }
     match event {
-        Event::Prompted { parts } => prompted(model, &parts),
+        Event::Prompted { parts } => on_prompt(model, &parts),
         Event::TextDelta { text } => text_delta(model, &text),
         Event::TextCommitted { text } => text_committed(model, text),
         Event::ThinkingDelta { text } => thinking_delta(model, &text),
@@ -69,8 +69,8 @@ pub fn take(model: &mut Model, event: Event) {
             end_live(model);
             phase(model, Phase::Asking);
         }
-        Event::CapReached { question } => cap::reached(model, question),
-        Event::CapAnswered { question, answer } => cap::answered(model, &question, answer),
+        Event::CapReached { question } => cap::on_cap(model, question),
+        Event::CapAnswered { question, answer } => cap::on_answer(model, &question, answer),
         Event::Usage { usage, model: _, cost } => {
             if let Some(turn) = &mut model.turn {
                 turn.used.count(Some(usage), cost, None);
@@ -95,7 +95,7 @@ pub fn take(model: &mut Model, event: Event) {
 
 /// Shows the boundary in the transcript: what is above is known to the model by the summary only.
 fn compacted_now(model: &mut Model, compacted: &CompactionReport) {
-    let line = sentences::compacted(compacted);
+    let line = sentences::compaction(compacted);
     match &compacted.summary {
         Summary::None { .. } => note(model, &line),
         Summary::Written { text, .. } => {
@@ -116,7 +116,7 @@ fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
 }
 
 /// Records streamed data; the request was answered, so a retry is over.
-fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
+fn on_stream(model: &mut Model, bytes: usize, phase: Phase) {
     drop_failed_text(model);
     model.retry = None;
     if let Some(turn) = &mut model.turn {
@@ -125,7 +125,7 @@ fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
     }
 }
 
-fn prompted(model: &mut Model, parts: &[UserPart]) {
+fn on_prompt(model: &mut Model, parts: &[UserPart]) {
     keep(model);
     for part in parts {
         if let UserPart::Text { text } = part
@@ -153,7 +153,7 @@ fn drop_failed_text(model: &mut Model) {
 }
 
 fn text_delta(model: &mut Model, text: &str) {
-    streamed(model, text.len(), Phase::Answering);
+    on_stream(model, text.len(), Phase::Answering);
     end_thinking(model);
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Answer(answer) if answer.is_live());
     if model.transcript.part_mut().filter(live).is_none() {
@@ -165,7 +165,7 @@ fn text_delta(model: &mut Model, text: &str) {
 }
 
 fn text_committed(model: &mut Model, text: String) {
-    streamed(model, 0, Phase::Answering);
+    on_stream(model, 0, Phase::Answering);
     end_thinking(model);
     model.last_answer = Some(text.clone());
     let live =
@@ -180,7 +180,7 @@ fn text_committed(model: &mut Model, text: String) {
 }
 
 fn thinking_delta(model: &mut Model, text: &str) {
-    streamed(model, text.len(), Phase::Thinking);
+    on_stream(model, text.len(), Phase::Thinking);
     let now = model.now_ms;
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Thinking(thinking) if thinking.is_live());
     if model.transcript.part_mut().filter(live).is_none() {
@@ -230,7 +230,7 @@ fn end_thinking(model: &mut Model) {
 }
 
 fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
-    streamed(model, delta.len(), Phase::Answering);
+    on_stream(model, delta.len(), Phase::Answering);
     end_thinking(model);
     let is_it = |kind: &CellKind| matches!(kind, CellKind::CallDraft(draft) if draft.index == index);
     if model.transcript.newest_mut(is_it).is_none() {
@@ -249,7 +249,7 @@ fn tool_call(model: &mut Model, call: &ToolCall) {
     if model.transcript.call_mut(&call.id).is_some() {
         return;
     }
-    let row = |preview| CellKind::Call(Box::new(CallRow::new(call).previewed(preview)));
+    let row = |preview| CellKind::Call(Box::new(CallRow::new(call).with_preview(preview)));
     // Drafts and calls arrive in the same order, so the oldest draft belongs to this call.
     for cell in model.transcript.fresh_mut() {
         if let CellKind::CallDraft(draft) = &cell.kind {
@@ -306,7 +306,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
     }
     if used.usd > Usd(0) {
         let at_least = if used.unpriced > 0 { "at least " } else { "" };
-        let tokens = grouped(used.tokens);
+        let tokens = group_digits(used.tokens);
         note(model, &format!("this turn cost {at_least}{} for {tokens} tokens", used.usd));
     }
     match end {
@@ -316,7 +316,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
         TurnEnd::Completed => {}
         TurnEnd::Deferred => {
             let key = model.keymap.around(" (", Context::Global, Action::FocusCard, ")");
-            let text = sentences::deferred(&format!("here{key}"));
+            let text = sentences::deferral(&format!("here{key}"));
             model.transcript.push(Cell::new(CellKind::Waits { text }));
         }
         TurnEnd::Interrupted => note(model, sentences::STOPPED),

@@ -227,7 +227,7 @@ fn session(model: &Model) -> Vec<Line> {
     vec![
         title("SESSION", Line::of(one_line_summary(&header.session.0, 13), Role::Dim)),
         fact("folder", &short_path(&header.workspace, 60)),
-        fact("answers", &super::header::named(model, header).0),
+        fact("answers", &super::header::model_names(model, header).0),
         fact("commands", header.isolation.word()),
     ]
 }

@@ -42,7 +42,7 @@ impl Calls {
     }
 
     /// Handles a finished plan. Stale and unexpected ones are ignored.
-    pub(in crate::agent) fn planned(
+    pub(in crate::agent) fn on_plan(
         &mut self,
         call: &CallId,
         round: u32,
@@ -126,7 +126,7 @@ impl Calls {
             return;
         }
         match (purpose, before) {
-            (Purpose::Recheck, Some(before)) => self.rechecked(at, &before, rules, out),
+            (Purpose::Recheck, Some(before)) => self.on_recheck(at, &before, rules, out),
             (Purpose::First | Purpose::Rewritten | Purpose::Edited, _) | (Purpose::Recheck, None) => {
                 self.settle(at, purpose, rules, out);
             }
@@ -134,7 +134,7 @@ impl Calls {
     }
 
     /// Handles a hook's verdict on the call.
-    pub(in crate::agent) fn hooked(
+    pub(in crate::agent) fn on_hook_verdict(
         &mut self,
         call: &CallId,
         round: u32,

@@ -22,8 +22,8 @@ const LINE: usize = 200;
 /// replaced, as Markdown of about `allowance` bytes at most. What does not fit is counted, not dropped silently.
 pub(super) fn facts(history: &History, kept: usize, allowance: usize) -> String {
     let older = history.entries().iter().take(kept).map(|(_, message)| message);
-    let messages: Vec<&Arc<Message>> = history.archived().chain(older).collect();
-    let (prompts, changed, denied) = (prompts(&messages), changed(history, &messages), denied(&messages));
+    let messages: Vec<&Arc<Message>> = history.archived_messages().chain(older).collect();
+    let (prompts, changed, denied) = (prompts(&messages), changes(history, &messages), denials(&messages));
     let half = allowance / 2;
     let sections = [
         ("What the user asked, word for word", first_and_newest(&prompts, half)),
@@ -37,13 +37,13 @@ pub(super) fn facts(history: &History, kept: usize, allowance: usize) -> String 
 
 fn prompts(messages: &[&Arc<Message>]) -> Vec<String> {
     let parts = messages.iter().filter_map(|message| match &***message {
-        Message::User { parts } => images::asked(parts),
+        Message::User { parts } => images::prompt_parts(parts),
         Message::Assistant(_) | Message::ToolReturns { .. } => None,
     });
-    parts.map(|parts| shortened(&images::typed_text(&parts))).filter(|text| !text.is_empty()).collect()
+    parts.map(|parts| shorten_prompt(&images::typed_text(&parts))).filter(|text| !text.is_empty()).collect()
 }
 
-fn shortened(text: &str) -> String {
+fn shorten_prompt(text: &str) -> String {
     let cut = head_tail(text.trim(), PROMPT);
     match cut.dropped_bytes {
         0 => cut.head.to_owned(),
@@ -73,7 +73,7 @@ fn line(call: &ToolCall) -> String {
     one_line_summary(&format!("{} {}", call.name, call.args), LINE)
 }
 
-fn changed(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
+fn changes(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
     let started = calls(messages).filter(|(call, _)| history.has_started(&call.id));
     let mut lines: Vec<(String, usize)> = Vec::new();
     for (call, returned) in started {
@@ -103,7 +103,7 @@ fn changed(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
 pub fn changed_since(history: &History, from: RecordNo) -> String {
     let later = history.whole().filter(|(no, _)| *no >= from).map(|(_, message)| message);
     let messages: Vec<&Arc<Message>> = later.collect();
-    newest(&changed(history, &messages), CHANGED)
+    newest(&changes(history, &messages), CHANGED)
 }
 
 /// Returns the ids of the calls from this message on.
@@ -113,7 +113,7 @@ pub fn calls_since(history: &History, from: RecordNo) -> Vec<String> {
     calls(&messages).map(|(call, _)| call.id.0.clone()).collect()
 }
 
-fn denied(messages: &[&Arc<Message>]) -> Vec<String> {
+fn denials(messages: &[&Arc<Message>]) -> Vec<String> {
     let denied = calls(messages).filter_map(|(call, returned)| {
         let returned = returned.filter(|one| one.status == ReturnStatus::Denied)?;
         Some(format!("{}: {}", line(call), one_line_summary(&returned.text(), LINE)))

@@ -51,7 +51,7 @@ pub async fn run_turn(
     tell_undone(session, env).await?;
     let received = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let mut parts = news::news(session, env, |_| true);
-    let recalled = recalling::recalled(session, env, &prompt).await;
+    let recalled = recalling::recall_notes(session, env, &prompt).await;
     parts.extend(prompt.into_iter().chain(recalled));
     let begin = |setup, history: &_| turn::Turn::start(setup, history, parts);
     drive(session, env, frontend, cancel, (TurnStart::Prompt, received, None), begin).await
@@ -108,7 +108,7 @@ async fn ready_tools(
     let is_called_for = named.any(|name| env.registry.get(name).is_none());
     let limit = if is_called_for { CALLED_FOR } else { env.registry.patience };
     let missing = tokio::select! {
-        missing = env.registry.settled(limit) => missing,
+        missing = env.registry.wait_for_tools(limit) => missing,
         () = cancel.cancelled() => Vec::new(),
     };
     if !missing.is_empty() {

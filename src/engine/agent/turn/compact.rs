@@ -121,7 +121,7 @@ impl Turn {
             | StopKind::StopSequence
             | StopKind::PauseTurn
             | StopKind::Interrupted
-            | StopKind::Other => compacting.plan.summarized(&text, &by),
+            | StopKind::Other => compacting.plan.summary_record(&text, &by),
         };
         self.budget.used.count(Some(usage), cost, None);
         let ended = self.summary_ended(Some(usage), None);
@@ -214,7 +214,7 @@ impl Turn {
             return self.end(TurnEnd::Completed, out);
         }
         let compacted = CompactionReport { messages: plan.messages, summary: Summary::None { why: without } };
-        records.push(plan.trimmed());
+        records.push(plan.trim_record());
         out.push(Effect::Commit(records, Durability::Written));
         out.push(Effect::Show(Event::Compacted { compacted }));
         self.after_compaction(&why, out);

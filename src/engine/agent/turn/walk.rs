@@ -599,7 +599,7 @@ impl Walk {
         self.note(|| format!("{policy:?}"));
         let effects = self.turn.handle(Input::Policy(policy));
         self.watch(effects);
-        for (request, approval, by) in self.turn.covered() {
+        for (request, approval, by) in self.turn.policy_decisions() {
             let Some(call) = self.waiting.remove(&request) else { panic!("it answers what does not wait") };
             if let Approval::Approve { .. } = approval {
                 self.allowed.insert(call.clone());

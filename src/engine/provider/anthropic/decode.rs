@@ -193,7 +193,7 @@ impl Protocol for MessagesProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.stop.reason.is_some().then(|| self.stop_reason());
         ReplyMetadata { model: self.reply.model(), stop, usage: self.total() }
     }

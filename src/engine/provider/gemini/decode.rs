@@ -215,7 +215,7 @@ impl Protocol for GenerateProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.ending.as_ref().map(|ending| ending.reason(self.calls.len()));
         ReplyMetadata { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
     }

@@ -39,8 +39,8 @@ impl PartialCall {
             reply.hold(path.len())?;
             let Some(value) = value(piece) else { continue };
             reply.hold(value.as_str().map_or(0, str::len))?;
-            let steps = steps(path).ok_or_else(|| misplaced(path))?;
-            let place = place(&mut self.args, &steps).ok_or_else(|| misplaced(path))?;
+            let steps = steps(path).ok_or_else(|| path_error(path))?;
+            let place = place(&mut self.args, &steps).ok_or_else(|| path_error(path))?;
             match (place, value) {
                 (Value::String(text), Value::String(more)) => text.push_str(&more),
                 (place, value) => *place = value,
@@ -63,7 +63,7 @@ impl PartialCall {
     }
 }
 
-fn misplaced(path: &str) -> ProviderError {
+fn path_error(path: &str) -> ProviderError {
     malformed(format!("the server sent part of an argument for an unknown path: {path}"))
 }
 

@@ -184,7 +184,7 @@ impl Protocol for ChatProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.stop.as_deref().map(|raw| stop_reason(Some(raw), &self.calls, &self.refusal));
         ReplyMetadata { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
     }

@@ -127,7 +127,7 @@ impl Protocol for ResponsesProtocol {
         &mut self.output.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.end.as_ref().map(|end| self.stop_reason(end));
         ReplyMetadata { model: self.output.reply.model(), stop, usage: self.usage }
     }

@@ -69,7 +69,7 @@ impl OutputItems {
     /// Handles text of a message.
     pub fn text(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
         if let Some(OutputItem { content: ItemContent::Message { said, .. }, .. }) =
-            self.unfinished(at, "message")?
+            self.unfinished_item(at, "message")?
         {
             *said += delta.len();
             self.say(at, StartKind::Text, delta);
@@ -80,7 +80,7 @@ impl OutputItems {
     /// Handles text of a refusal.
     pub fn refuse(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
         if let Some(OutputItem { content: ItemContent::Message { refused, .. }, .. }) =
-            self.unfinished(at, "message")?
+            self.unfinished_item(at, "message")?
         {
             *refused += delta.len();
             self.reply.hold(delta.len())?;
@@ -92,7 +92,7 @@ impl OutputItems {
     /// Handles text of thinking.
     pub fn thinking(&mut self, at: u64, now: Section, delta: &str) -> Result<(), ProviderError> {
         if let Some(OutputItem { content: ItemContent::Reasoning { said, section, .. }, .. }) =
-            self.unfinished(at, "reasoning")?
+            self.unfinished_item(at, "reasoning")?
         {
             let apart = *said > 0 && section.is_some_and(|before| before != now);
             *section = Some(now);
@@ -108,7 +108,7 @@ impl OutputItems {
     /// Handles a fragment of a call's arguments.
     pub fn arguments(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
         if let Some(OutputItem { content: ItemContent::Call { args, .. }, part, .. }) =
-            self.unfinished(at, "function_call")?
+            self.unfinished_item(at, "function_call")?
         {
             args.push_str(delta);
             let part = *part;
@@ -184,7 +184,7 @@ impl OutputItems {
 
     /// Returns an item that is not complete. Starts an unknown one, because deltas may arrive without an `added`
     /// event.
-    fn unfinished(&mut self, at: u64, kind: &str) -> Result<Option<&mut OutputItem>, ProviderError> {
+    fn unfinished_item(&mut self, at: u64, kind: &str) -> Result<Option<&mut OutputItem>, ProviderError> {
         if !self.items.contains_key(&at) {
             self.begin(at, ItemContent::of(kind, &Value::Null))?;
         }
@@ -272,7 +272,7 @@ impl OutputItems {
         let Some(OutputItem { content: ItemContent::Call { id, name, .. }, .. }) = self.items.get(&at) else {
             return;
         };
-        let Some(inner) = arguments::unwrapped(name, args) else {
+        let Some(inner) = arguments::unwrap_calls(name, args) else {
             if let Some(index) = self.announce(at) {
                 self.reply.delta(index, args);
             }

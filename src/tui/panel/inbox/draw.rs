@@ -83,14 +83,14 @@ fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
 }
 
 fn count(inbox: &Inbox) -> Line {
-    let (requests, sessions) = inbox.listed();
-    let marked = inbox.marked();
+    let (requests, sessions) = inbox.counts();
+    let marked = inbox.marked_count();
     let words = match inbox.load_state {
         LoadState::NotLoaded => "loading…".to_owned(),
         LoadState::Failed => "not loaded".to_owned(),
         LoadState::Loaded | LoadState::Outdated if inbox.lines.is_empty() => "none".to_owned(),
-        LoadState::Loaded | LoadState::Outdated if requests < inbox.undecided() => {
-            format!("{requests} of {}", inbox.undecided())
+        LoadState::Loaded | LoadState::Outdated if requests < inbox.undecided_count() => {
+            format!("{requests} of {}", inbox.undecided_count())
         }
         LoadState::Loaded | LoadState::Outdated if sessions == 1 => requests.to_string(),
         LoadState::Loaded | LoadState::Outdated => format!("{requests} in {sessions} sessions"),
@@ -270,7 +270,7 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
     }
     let escape = if inbox.is_whole { "list" } else { "close" };
     wanted.extend([on(ListKey::Why, "why"), (Context::Global, Action::Escape, escape)]);
-    let mut shown = decision_hints("", inbox.marked(), screen.keymap);
+    let mut shown = decision_hints("", inbox.marked_count(), screen.keymap);
     shown.extend(screen.keymap.hints(&wanted));
     shown
 }

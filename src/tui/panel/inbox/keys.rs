@@ -42,7 +42,7 @@ impl PanelState for Inbox {
         Question::Inbox
     }
 
-    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+    fn on_open(&mut self, cx: &mut PanelContext<'_>) {
         cx.ask(ClientQuery::Inbox);
     }
 
@@ -70,7 +70,7 @@ impl PanelState for Inbox {
         if self.list.stage == ListStage::Filtering { Some(&mut self.filter) } else { self.list.editor_mut() }
     }
 
-    fn changed(&mut self, cx: &mut PanelContext<'_>) {
+    fn on_change(&mut self, cx: &mut PanelContext<'_>) {
         if self.list.stage == ListStage::Filtering {
             self.list_again();
         }
@@ -115,7 +115,7 @@ impl PanelState for Inbox {
         self.observe_message(text);
     }
 
-    fn resized(&mut self) {
+    fn on_resize(&mut self) {
         self.details.unsee_partly();
     }
 
@@ -242,7 +242,7 @@ impl Inbox {
             ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => self.go_to(&id),
             ApprovalOutcome::Sent(ids, ask) => {
                 cx.send(ask);
-                self.sent(&ids, "yes", cx.now_ms);
+                self.mark_sent(&ids, "yes", cx.now_ms);
                 self.list.advice = self.resumable(&ids, cx.screen.keymap);
             }
         }
@@ -265,7 +265,7 @@ impl Inbox {
         cx: &mut PanelContext<'_>,
     ) {
         cx.send(decision(these, approval));
-        self.sent(these, word, cx.now_ms);
+        self.mark_sent(these, word, cx.now_ms);
     }
 
     fn later(&mut self, cx: &mut PanelContext<'_>) {

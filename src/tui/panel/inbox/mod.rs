@@ -200,7 +200,7 @@ impl Inbox {
     }
 
     /// Returns the number of the undecided requests.
-    pub fn undecided(&self) -> usize {
+    pub fn undecided_count(&self) -> usize {
         self.lines.iter().filter(|line| !is_approved(line)).count()
     }
 
@@ -220,7 +220,7 @@ impl Inbox {
     }
 
     /// Returns the numbers of listed requests and sessions.
-    pub fn listed(&self) -> (usize, usize) {
+    pub fn counts(&self) -> (usize, usize) {
         let undecided: Vec<&InboxLine> = self.requests().filter(|line| !is_approved(line)).collect();
         let sessions: HashSet<&SessionId> = undecided.iter().map(|line| &line.row.session).collect();
         (undecided.len(), sessions.len())
@@ -256,7 +256,7 @@ impl Inbox {
         self.decides(line).is_none().then(|| OpenRequest {
             id: line.row.id.clone(),
             risk: line.row.risk,
-            seen: self.seen(line),
+            seen: self.seen_part(line),
             is_tainted: line.row.tainted,
         })
     }
@@ -266,7 +266,7 @@ impl Inbox {
     }
 
     /// Returns the number of listed requests that are marked.
-    pub fn marked(&self) -> usize {
+    pub fn marked_count(&self) -> usize {
         self.requests().filter(|line| self.mark(line) == RowMark::On).count()
     }
 
@@ -280,7 +280,7 @@ impl Inbox {
     }
 
     /// Records that decisions on these were sent.
-    fn sent(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
+    fn mark_sent(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
         for id in ids {
             self.list.unmark(id);
             self.deciding.insert(id.clone(), (word, now_ms + DECIDING_MS));
@@ -288,7 +288,7 @@ impl Inbox {
     }
 
     /// Returns how much of it was seen. For a low-risk request without taint its row is enough.
-    fn seen(&self, line: &InboxLine) -> SeenPart {
+    fn seen_part(&self, line: &InboxLine) -> SeenPart {
         let row_says_it = line.row.risk == Risk::Low && !line.row.tainted;
         let all =
             self.details.seen.contains(&line.row.id) || (row_says_it && self.glanced.contains(&line.row.id));

@@ -40,7 +40,7 @@ impl Driver<'_> {
     /// Answers requests that a new grant, mode or rule now covers, through the store like any other.
     pub(super) async fn settle_covered(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.turn.tell_time(self.env.clock.now());
-        let covered = self.turn.covered();
+        let covered = self.turn.policy_decisions();
         let (_, records) = self.session.decide(&covered).await?;
         self.apply_decisions(records).await
     }
@@ -76,7 +76,7 @@ impl Driver<'_> {
                 Some(request) => self.session.store().times_of(&request).await.ok().flatten(),
                 None => None,
             };
-            self.spans.answered(record, times);
+            self.spans.on_answer(record, times);
         }
         for record in records {
             let input = if let Record::Decided { request, approval, by, .. } = record {

@@ -113,8 +113,10 @@ impl RuleParser<'_> {
             let mut choice = Vec::new();
             for word in &list {
                 let word = self.expect(item, word.filter(|word| !word.is_empty()), HOW)?;
-                let globs =
-                    word.split('|').map(|one| self.made(item, Glob::new(one))).collect::<Option<Vec<_>>>()?;
+                let globs = word
+                    .split('|')
+                    .map(|one| self.or_report(item, Glob::new(one)))
+                    .collect::<Option<Vec<_>>>()?;
                 choice.push(globs);
             }
             choices.push(self.expect(item, Some(choice).filter(|choice| !choice.is_empty()), HOW)?);
