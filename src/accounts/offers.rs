@@ -58,14 +58,18 @@ pub async fn offers(
         first_choice(&mut settings, &keys).ok().map(|(service, model, _)| (service.name().to_owned(), model));
     let services = match only {
         Some(wanted) => vec![Service::by_name(wanted, &settings, &keys)?],
-        None => ready(&settings, &keys, lists).await?,
+        None => ready_services(&settings, &keys, lists).await?,
     };
     let asked = services.iter().map(|service| offer(service, &settings, &keys, lists, in_use.as_ref()));
     Ok(futures::future::join_all(asked).await)
 }
 
 /// Returns the configured services, and those found on this machine.
-async fn ready(settings: &Settings, keys: &Keys, lists: ListSource) -> Result<Vec<Service>, ModelError> {
+async fn ready_services(
+    settings: &Settings,
+    keys: &Keys,
+    lists: ListSource,
+) -> Result<Vec<Service>, ModelError> {
     let mut services = Service::configured(settings, keys)?;
     if lists == ListSource::Live {
         let found = Service::search(settings, keys).await;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::args::{EvalArgs, Flags};
 use super::console;
 use super::error::{CliError, Kind, Result};
-use super::print::chosen;
+use super::print::choose_model;
 use super::signals::Stop;
 use super::table::table;
 use crate::app::known_tools;
@@ -51,7 +51,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
     let cases = wanted_cases(&what, parse(&text))?;
     let baselines = baselines(&what, &world.workspace)?;
     let stop = Stop::on_signals()?;
-    let models = Arc::new(chosen(world, &loaded).await?);
+    let models = Arc::new(choose_model(world, &loaded).await?);
     let current = models.current();
     let model = what.model_tag.clone().unwrap_or_else(|| format!("{}-{}", current.provider, current.model));
     let config = ResultConfig {

@@ -131,7 +131,7 @@ impl CaseRunner {
         };
         let seen = ObservedRun { replies: replies.collect(), end };
         let trace = history.trace().and_then(|trace| trace.split('-').nth(1)).map(ToOwned::to_owned);
-        let spent = history.spent();
+        let spent = history.total_usage();
         // A sum over requests of unknown price would be too small.
         let usd = (spent.unpriced == 0).then(|| spent.usd.dollars());
         Ok((seen, usd, trace))

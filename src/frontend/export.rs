@@ -63,14 +63,14 @@ fn passages(messages: &[Arc<Message>]) -> Vec<Passage> {
                 let text = texts.collect::<Vec<_>>().join("\n");
                 found.extend((!text.trim().is_empty()).then(|| Passage::User(clean(&text))));
             }
-            Message::Assistant(reply) => found.extend(reply.parts.iter().filter_map(said_or_called)),
+            Message::Assistant(reply) => found.extend(reply.parts.iter().filter_map(reply_passage)),
             Message::ToolReturns { returns } => found.extend(returns.iter().map(return_passage)),
         }
     }
     found
 }
 
-fn said_or_called(part: &AssistantPart) -> Option<Passage> {
+fn reply_passage(part: &AssistantPart) -> Option<Passage> {
     match &part.kind {
         PartKind::Text { text } if !text.trim().is_empty() => Some(Passage::Answer(clean(text))),
         PartKind::ToolCall(call) => Some(call_passage(call)),

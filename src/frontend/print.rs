@@ -92,20 +92,20 @@ impl PrintedPage {
     async fn show(&mut self, event: Event) -> std::io::Result<()> {
         match event {
             Event::TextDelta { text } => self.text(&text).await,
-            Event::TextCommitted { .. } => self.text_committed().await,
+            Event::TextCommitted { .. } => self.on_text_commit().await,
             Event::ThinkingDelta { text } => {
                 self.begin().await?;
-                self.thinking(&text).await
+                self.on_thinking(&text).await
             }
             Event::ThinkingCommitted { .. } => self.end_err_line().await,
             Event::ToolPlanned { call, plan } => {
                 self.summaries.insert(call.id, plan.summary);
                 Ok(())
             }
-            Event::ToolRunning { call } => self.running(&call).await,
+            Event::ToolRunning { call } => self.on_tool_start(&call).await,
             Event::ToolReturn { call, returned } => self.on_return(&call, &returned).await,
             Event::ApprovalNeeded { request } => {
-                let row = waiting(&request);
+                let row = request_row(&request);
                 self.asked.insert(request.id.clone(), request);
                 self.row(&row).await
             }
@@ -120,7 +120,7 @@ impl PrintedPage {
             }
             Event::FellBack { from, to, why, .. } => {
                 self.mark_restart().await?;
-                self.row(&format!("co: {}", sentences::fell_back(&from, &to, &why))).await
+                self.row(&format!("co: {}", sentences::failover(&from, &to, &why))).await
             }
             Event::Refused { why } => self.row(&sanitize_line(&why)).await,
             Event::PartialReset => {
@@ -130,7 +130,7 @@ impl PrintedPage {
             }
             Event::Compacting { messages } => {
                 self.mark_restart().await?;
-                self.row(&format!("co: {}", sentences::compacting(messages))).await
+                self.row(&format!("co: {}", sentences::compaction_start(messages))).await
             }
             Event::Compacted { compacted } => {
                 self.mark_restart().await?;
@@ -206,7 +206,7 @@ impl PrintedPage {
         self.write_text(&ready).await
     }
 
-    async fn text_committed(&mut self) -> std::io::Result<()> {
+    async fn on_text_commit(&mut self) -> std::io::Result<()> {
         if self.style.is_live {
             return self.end_text().await;
         }
@@ -245,7 +245,7 @@ impl PrintedPage {
         Ok(())
     }
 
-    async fn thinking(&mut self, delta: &str) -> std::io::Result<()> {
+    async fn on_thinking(&mut self, delta: &str) -> std::io::Result<()> {
         if !self.style.shows_thoughts {
             return Ok(());
         }
@@ -263,7 +263,7 @@ impl PrintedPage {
         Ok(())
     }
 
-    async fn running(&mut self, call: &ToolCall) -> std::io::Result<()> {
+    async fn on_tool_start(&mut self, call: &ToolCall) -> std::io::Result<()> {
         if !self.style.shows_thoughts {
             return Ok(());
         }
@@ -313,7 +313,7 @@ fn row_of_return(status: ReturnStatus, tool: &str, summary: &str, content: &str)
 }
 
 /// Returns the row of a waiting request.
-fn waiting(request: &Request) -> String {
+fn request_row(request: &Request) -> String {
     let (id, tool) = (sanitize_line(&request.id.0), sanitize_line(request.tool.as_str()));
     let what = one_line_summary(&request.plan.summary, WIDTH);
     let mark = if request.taint.is_empty() { "" } else { " ▲" };
@@ -502,9 +502,9 @@ mod tests {
             again: None,
             parameters: None,
         };
-        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana [8c2f]");
+        assert_eq!(request_row(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana [8c2f]");
         let (arg, words) = ("/to".to_owned(), "dana@x.example".to_owned());
         request.taint.push(Taint { arg, words, source: Source::Program, from: None });
-        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana ▲ [8c2f]");
+        assert_eq!(request_row(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana ▲ [8c2f]");
     }
 }

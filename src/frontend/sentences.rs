@@ -197,7 +197,7 @@ pub(crate) fn decider(by: &Decider, here: Option<&Decider>) -> String {
 }
 
 /// Says that a summary is being written.
-pub(crate) fn compacting(messages: usize) -> String {
+pub(crate) fn compaction_start(messages: usize) -> String {
     format!("Summarising {} older messages", group_digits(messages))
 }
 
@@ -260,7 +260,7 @@ pub(crate) fn limit_with_advice(reached: Limit) -> String {
 }
 
 /// Describes the effect of an answer at a cap; `None` where the end of the turn says it.
-pub(crate) fn cap_answered(question: &CapQuestion, answer: CapAnswer) -> Option<String> {
+pub(crate) fn cap_answer_effect(question: &CapQuestion, answer: CapAnswer) -> Option<String> {
     let (cap, setting) = (question.cap, question.cap.setting());
     match answer {
         CapAnswer::Stop => None,
@@ -288,7 +288,7 @@ pub(crate) fn retry(
 }
 
 /// Describes a failover to another model.
-pub(crate) fn fell_back(from: &str, to: &str, why: &str) -> String {
+pub(crate) fn failover(from: &str, to: &str, why: &str) -> String {
     let (from, to, why) = (sanitize_line(from), sanitize_line(to), one_line_summary(why, WIDTH));
     format!("{from}: {why}; {to} answers for the rest of this turn")
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::hooks::{notes, session_ended, session_start};
+use super::hooks::{notes, run_end_hooks, session_start};
 use crate::agent::driver::{self, AgentEnv, TurnResult};
 use crate::agent::port::Frontend;
 use crate::app::AppError;
@@ -54,7 +54,7 @@ pub async fn run(
         session.commit(&said, Durability::Written).await.map_err(AppError::from)?;
     }
     let went = submit(session, env, work, frontend, stop).await;
-    session_ended(session, env, "ended").await;
+    run_end_hooks(session, env, "ended").await;
     went
 }
 

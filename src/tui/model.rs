@@ -202,7 +202,7 @@ pub struct Areas {
 
 impl Model {
     /// Returns the number of pending requests in all sessions, for the badge.
-    pub fn waiting(&self) -> usize {
+    pub fn waiting_count(&self) -> usize {
         self.cards.count() + self.elsewhere
     }
 

@@ -123,14 +123,14 @@ impl RuleForm {
 
     /// Takes why the text was not saved: it was good when it was sent, and is not any more. A text that was changed
     /// meanwhile is checked anew.
-    pub fn not_saved(&mut self, why: String) {
+    pub fn on_save_failure(&mut self, why: String) {
         if let RuleStatus::Saving(_) | RuleStatus::Good(_) = self.status {
             self.status = RuleStatus::Wrong(why);
         }
     }
 
     /// Takes that there is no draft.
-    pub fn not_drafted(&mut self) {
+    pub fn on_draft_failure(&mut self) {
         if self.status == RuleStatus::Drafting {
             self.status = RuleStatus::Wrong("no rule could be drafted".to_owned());
         }
@@ -232,7 +232,7 @@ mod tests {
         assert!(form.editor_mut().is_none());
         assert_eq!(form.on_check("a", good(1)), None);
         assert_eq!(form.status, RuleStatus::Saving(PastCalls::default()), "a late word on it");
-        form.not_saved("the file is read-only".to_owned());
+        form.on_save_failure("the file is read-only".to_owned());
         assert_eq!(form.status, RuleStatus::Wrong("the file is read-only".to_owned()));
         assert!(form.editor_mut().is_some());
     }

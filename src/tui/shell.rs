@@ -253,12 +253,12 @@ impl Shell {
                     self.ended_by.get_or_insert(signal);
                     control = self.take(Input::Hangup, NextFrame::Now);
                 }
-                signal = SignalTable::either(&mut signals.keys) => control = self.told_to_end(signal),
-                () = line.lost(), if self.terminal_state != TerminalState::Gone => control = self.lost(),
+                signal = SignalTable::either(&mut signals.keys) => control = self.on_end_signal(signal),
+                () = line.wait_for_hangup(), if self.terminal_state != TerminalState::Gone => control = self.on_terminal_loss(),
                 _ = signals.stop.recv() => control = self.suspend(),
                 _ = signals.cont.recv() => control = self.on_resume(),
                 _ = signals.resized.recv() => control = self.on_resize(),
-                ended = external_editor::wait_for_exit(&mut self.outside), if self.outside.is_some() => control = self.came_back(ended),
+                ended = external_editor::wait_for_exit(&mut self.outside), if self.outside.is_some() => control = self.on_return(ended),
                 // A lost terminal would report its loss without end.
                 said = self.input.next(self.model.mouse), if self.terminal_state == TerminalState::Present => control = self.on_input(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {
@@ -332,7 +332,7 @@ impl Shell {
         let cmds = self.watch.guarding(|| update(&mut self.model, now, input));
         self.next_frame = self.next_frame.max(next_frame);
         if resized && self.forget_screen().is_err() {
-            return self.lost();
+            return self.on_terminal_loss();
         }
         self.carry_out(cmds)
     }
@@ -374,7 +374,7 @@ impl Shell {
                 self.next_frame = NextFrame::Now;
                 ShellControl::Continue
             }
-            TerminalEvent::Gone => self.lost(),
+            TerminalEvent::Gone => self.on_terminal_loss(),
         }
     }
 
@@ -390,7 +390,7 @@ impl Shell {
     }
 
     /// Handles SIGINT or SIGQUIT: ends the program, unless a key sent the signal to the user's editor.
-    fn told_to_end(&mut self, signal: Signal) -> ShellControl {
+    fn on_end_signal(&mut self, signal: Signal) -> ShellControl {
         // A signal meant for the editor may arrive shortly after the editor ended.
         let late = self.back_since.is_some_and(|back| back.elapsed() < LATE);
         match self.terminal_state {
@@ -404,7 +404,7 @@ impl Shell {
     }
 
     /// Handles the loss of the terminal: stops drawing and reading, and reports a hangup to the session.
-    fn lost(&mut self) -> ShellControl {
+    fn on_terminal_loss(&mut self) -> ShellControl {
         self.terminal_state = TerminalState::Gone;
         self.ended_by.get_or_insert(Signal::HUP);
         self.take(Input::Hangup, NextFrame::No)
@@ -428,7 +428,7 @@ impl Shell {
         if self.links.is_full() {
             self.links.forget();
             if self.forget_screen().is_err() {
-                return self.lost();
+                return self.on_terminal_loss();
             }
         }
         let now = self.now_ms();
@@ -443,7 +443,7 @@ impl Shell {
         let sent = drawn.and_then(|()| self.name_window()).and_then(|()| self.out.send());
         self.drawn = Some(Instant::now());
         let control = self.carry_out(cmds);
-        if sent.is_err() { self.lost() } else { control }
+        if sent.is_err() { self.on_terminal_loss() } else { control }
     }
 
     /// Returns the area in which the transcript scrolls.

@@ -32,7 +32,7 @@ impl Models {
         let mut lines = vec![ModelLine { name: current.name(), note, current: true }];
         let context = self.context();
         let latest: Vec<String> = self.switched.lock().iter().rev().chain(used).cloned().collect();
-        for service in self.ready() {
+        for service in self.ready_services() {
             let note = match (service.target(), service.server()) {
                 (None, _) => why(&Origin::Offline),
                 (Some(_), Some(server)) => why(&Origin::Found { server }),
@@ -61,7 +61,7 @@ impl Models {
     }
 
     /// Returns every service that can answer.
-    fn ready(&self) -> Vec<Service> {
+    fn ready_services(&self) -> Vec<Service> {
         let context = self.context();
         let found = self.found.lock().clone();
         let mut ready = Service::configured(&context.settings, &context.keys).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Models {
         report: impl Fn(Vec<String>, usize) -> BoxFuture<'static, ()> + Send + Sync,
     ) {
         self.search().await;
-        let ready = self.ready();
+        let ready = self.ready_services();
         let targets = ready.iter().filter_map(Service::target);
         let asked = targets.map(|target| async move { (target, self.ask_list(target).await) });
         let mut asked: FuturesUnordered<_> = asked.collect();

@@ -45,7 +45,7 @@ impl RepeatDetector {
     /// Recounts the running turn from its records, for a turn that is resumed.
     pub fn of(history: &History) -> Self {
         let mut repeats = Self::default();
-        let Some(turn) = history.running() else { return repeats };
+        let Some(turn) = history.running_turn() else { return repeats };
         let mut calls: BTreeMap<&CallId, (&ToolName, Value)> = BTreeMap::new();
         let said = history.entries().iter().filter(|(no, _)| *no > turn.since);
         for (_, message) in said {

@@ -257,7 +257,7 @@ mod tests {
         let going_back = |before: u64| {
             let mut history = History::of(&records());
             history.apply(&Record::Rewound { before: RecordNo(before) });
-            assert!(history.running().is_none() && history.open_calls().is_empty());
+            assert!(history.running_turn().is_none() && history.open_calls().is_empty());
             history
         };
         assert_eq!(texts(&going_back(15)).len(), 3, "the summary and the second turn");

@@ -435,13 +435,13 @@ impl History {
     }
 
     /// The conversation with the messages that compactions have replaced, and their summaries.
-    pub fn whole(&self) -> impl Iterator<Item = &(RecordNo, Arc<Message>)> {
+    pub fn whole_conversation(&self) -> impl Iterator<Item = &(RecordNo, Arc<Message>)> {
         self.archive.iter().chain(&self.entries)
     }
 
     /// The user's prompts with the numbers of their messages, oldest first; those that were replaced included.
     pub fn prompts(&self) -> impl Iterator<Item = (RecordNo, &[UserPart])> {
-        self.whole().filter_map(|(no, message)| match &**message {
+        self.whole_conversation().filter_map(|(no, message)| match &**message {
             Message::User { parts } if message.is_prompt() => Some((*no, parts.as_slice())),
             Message::User { .. } | Message::Assistant(_) | Message::ToolReturns { .. } => None,
         })
@@ -486,7 +486,7 @@ impl History {
     /// The messages as people see them: with those that compactions have replaced; calls that were decided late have
     /// the return that they had then.
     pub fn shown_messages(&self) -> impl Iterator<Item = Arc<Message>> {
-        self.whole().map(|(_, message)| match &**message {
+        self.whole_conversation().map(|(_, message)| match &**message {
             Message::ToolReturns { returns }
                 if returns.iter().any(|one| self.late_returns.contains_key(&one.call)) =>
             {
@@ -524,7 +524,7 @@ impl History {
     }
 
     /// The turn that is running, was cut off, or can be resumed.
-    pub fn running(&self) -> Option<&RunningTurn> {
+    pub fn running_turn(&self) -> Option<&RunningTurn> {
         self.running.as_ref()
     }
 
@@ -534,7 +534,7 @@ impl History {
     }
 
     /// The usage of all requests to models in this session.
-    pub fn spent(&self) -> UsageTotals {
+    pub fn total_usage(&self) -> UsageTotals {
         self.spent
     }
 

@@ -124,7 +124,7 @@ fn shown(history: &History) -> String {
     for one in history.late_calls() {
         fact(format!("late {} {} as {}", one.call.id, known_word(&one.known), one.request.id));
     }
-    if let Some(turn) = history.running() {
+    if let Some(turn) = history.running_turn() {
         let RunningTurn { number, used, attempts, partial, .. } = turn;
         fact(format!(
             "turn {number}: attempts {attempts}, requests {}, tokens {}",
@@ -253,7 +253,7 @@ fn a_failed_turn_keeps_its_error() {
         serde_json::from_value(json!({ "class": "rate_limited", "message": "slow down" })).unwrap();
     let history = History::of(&[opened(), turn(1), end(TurnEnd::Failed { error: error.clone() })]);
     assert_eq!(history.last_end(), Some(&TurnEnd::Failed { error }));
-    assert!(history.running().is_some(), "its request can be repeated");
+    assert!(history.running_turn().is_some(), "its request can be repeated");
 }
 
 #[test]

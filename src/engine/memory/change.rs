@@ -70,7 +70,7 @@ impl Memories {
     ) -> Result<Option<(StoredMemory, u8)>, MemoryError> {
         let settings = self.settings();
         let from = self.now() - SignedDuration::from_hours(24 * i64::from(settings.dedup_window_days));
-        let (folders, _) = self.ready(project);
+        let (folders, _) = self.ready_folders(project);
         let mut best: Option<(StoredMemory, u8)> = None;
         for folder in folders.iter().filter(|folder| folder.scope == scope) {
             for name in self.0.index.latest(folder, COMPARED)? {
@@ -298,7 +298,7 @@ impl Memories {
         project: &Path,
         scope: MemoryScope,
     ) -> Result<Option<(DecayConsent, DecayResult)>, MemoryError> {
-        let (folders, _) = self.ready(project);
+        let (folders, _) = self.ready_folders(project);
         let mut count = 0;
         for folder in folders.iter().filter(|folder| folder.scope == scope) {
             count += self.0.index.count(folder)?;

@@ -78,7 +78,7 @@ impl Memories {
         (prefixes, limit): (Prefixes, usize),
     ) -> Result<Vec<RecallHit>, MemoryError> {
         let words = recall::words(query);
-        let (folders, _) = self.ready(project);
+        let (folders, _) = self.ready_folders(project);
         if words.is_empty() || folders.is_empty() {
             return Ok(Vec::new());
         }
@@ -124,7 +124,7 @@ impl Memories {
     }
 
     /// Returns the folders that count, with an index that is up to date for those that are small, and what is wrong.
-    pub(super) fn ready(&self, project: &Path) -> (Vec<Folder>, Vec<String>) {
+    pub(super) fn ready_folders(&self, project: &Path) -> (Vec<Folder>, Vec<String>) {
         let (mut ready, mut problems) = (Vec::new(), Vec::new());
         for folder in self.folders(project) {
             match self.0.index.look(&folder) {
@@ -151,7 +151,7 @@ impl Memories {
 
     /// Returns the memory of an id. A bare number that only the project ever had is the project's.
     pub fn find(&self, project: &Path, id: MemoryId) -> Result<StoredMemory, MemoryError> {
-        let (folders, _) = self.ready(project);
+        let (folders, _) = self.ready_folders(project);
         let scopes = match id.scope {
             MemoryScope::User if is_the_users(&folders, id.number) => &[MemoryScope::User][..],
             MemoryScope::User => &[MemoryScope::User, MemoryScope::Project],
@@ -179,7 +179,7 @@ impl Memories {
 
     /// Returns the memories that were written last, at most `limit` of each folder.
     pub fn list(&self, project: &Path, limit: usize) -> Result<MemoryListing, MemoryError> {
-        let (folders, problems) = self.ready(project);
+        let (folders, problems) = self.ready_folders(project);
         let mut listing = MemoryListing { problems, ..MemoryListing::default() };
         for folder in &folders {
             listing.total += self.0.index.count(folder)?;

@@ -61,7 +61,7 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
 
     /// Handles a reply that came as one JSON value, on wires where that is [`JsonBody::Reply`]; by default as its
     /// only event. The value is not an error object.
-    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+    fn on_whole_body(&mut self, body: Value) -> Result<(), ProviderError> {
         self.event(body)?;
         if self.reply().is_finished() { Ok(()) } else { self.end() }
     }
@@ -192,7 +192,7 @@ impl<P: Protocol> Decoder<P> {
     }
 
     /// Handles a body that came as one JSON value.
-    fn whole(&mut self, body: &[u8]) -> Result<(), ProviderError> {
+    fn decode_whole(&mut self, body: &[u8]) -> Result<(), ProviderError> {
         let value = match serde_json::from_slice::<Value>(body) {
             Ok(value) => value,
             Err(error) if error.is_eof() => {
@@ -203,7 +203,7 @@ impl<P: Protocol> Decoder<P> {
         if is_error(&value) {
             return Err(classify::classify_value(&value));
         }
-        self.protocol.whole(value)
+        self.protocol.on_whole_body(value)
     }
 
     fn is_finished(&mut self) -> bool {
@@ -246,7 +246,7 @@ impl<P: Protocol> Decoder<P> {
             Framing::Unknown(_) => return Err(truncated("the server closed the connection without a reply")),
             Framing::Whole(body) => {
                 let body = std::mem::take(body);
-                return self.whole(&body);
+                return self.decode_whole(&body);
             }
             Framing::Events(reader) => {
                 reader.finish();

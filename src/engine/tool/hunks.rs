@@ -57,7 +57,7 @@ impl Parts {
         }
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let (field, steps) = match *texts {
-            [(field, TextKind::File)] => (field, whole(lines, text(field)?, plan)?),
+            [(field, TextKind::File)] => (field, whole_text_steps(lines, text(field)?, plan)?),
             [(old, TextKind::Old), (new, TextKind::New)]
                 if args.get("all").is_none_or(|all| *all != Value::Bool(true)) =>
             {
@@ -167,7 +167,7 @@ fn blocks(lines: &[DiffLine]) -> Vec<Block<'_>> {
 }
 
 /// Returns the steps of a whole new text, if the old text that they imply is the one the plan depends on.
-fn whole(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<HunkStep>> {
+fn whole_text_steps(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<HunkStep>> {
     let [(_, version)] = plan.basis.as_slice() else { return None };
     let new = split_lines(content);
     let blocks = blocks(lines);

@@ -59,7 +59,7 @@ impl UndoLog {
             }
         };
         let all = self.entries(&filter)?;
-        let chosen = match chosen(&all, what) {
+        let chosen = match chosen_numbers(&all, what) {
             Ok(chosen) => chosen,
             Err(why) if matches!(what, UndoTarget::Calls(_)) => return Ok(UndoOutcome::Done(why)),
             Err(why) => return Ok(UndoOutcome::Refused(self.with_reason(why))),
@@ -92,7 +92,7 @@ impl UndoLog {
 }
 
 /// Returns the numbers of the changes that are meant; errs with a sentence.
-fn chosen(all: &[UndoEntry], what: &UndoTarget) -> Result<Vec<i64>, String> {
+fn chosen_numbers(all: &[UndoEntry], what: &UndoTarget) -> Result<Vec<i64>, String> {
     let ids = |wanted: &dyn Fn(&&UndoEntry) -> bool| -> Vec<i64> {
         all.iter().filter(|one| one.undone.is_none()).filter(wanted).map(|one| one.id).collect()
     };

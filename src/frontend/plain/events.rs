@@ -25,7 +25,7 @@ impl Plain {
                 self.end_thinking();
                 self.page.flow_end();
             }
-            Event::ThinkingDelta { text } => self.thinking(&text),
+            Event::ThinkingDelta { text } => self.on_thinking(&text),
             Event::ThinkingCommitted { .. } => self.end_thinking(),
             Event::ToolArgs { index, name, delta } => {
                 if let Some(line) = self.arguments.take(index, &name, &delta) {
@@ -42,7 +42,7 @@ impl Plain {
             Event::ToolPlanned { call, plan } => {
                 self.calls.entry(call.id).or_default().summary = plan.summary;
             }
-            Event::ToolRunning { call } => self.running(&call),
+            Event::ToolRunning { call } => self.on_tool_start(&call),
             Event::ToolReturn { call, returned } => self.on_return(&call, &returned),
             Event::ApprovalNeeded { request } => {
                 self.end_thinking();
@@ -58,7 +58,7 @@ impl Plain {
                 self.tell(&text);
             }
             Event::FellBack { from, to, class: _, why } => {
-                self.page.line(&format!("{}.", sentences::fell_back(&from, &to, &why)));
+                self.page.line(&format!("{}.", sentences::failover(&from, &to, &why)));
             }
             Event::PartialReset => {
                 self.page.flow_end();
@@ -66,7 +66,7 @@ impl Plain {
                 self.thinking_since = None;
                 self.tell(sentences::CUT_OFF);
             }
-            Event::Compacting { messages } => self.tell(&sentences::compacting(messages)),
+            Event::Compacting { messages } => self.tell(&sentences::compaction_start(messages)),
             Event::Compacted { compacted } => {
                 self.tell(&sentences::compaction(&compacted));
                 if let Summary::Written { text, .. } = &compacted.summary {
@@ -79,14 +79,14 @@ impl Plain {
             }
             Event::CapAnswered { question, answer } => {
                 self.cap = None;
-                if let Some(text) = sentences::cap_answered(&question, answer) {
+                if let Some(text) = sentences::cap_answer_effect(&question, answer) {
                     self.tell(&text);
                 }
             }
             Event::Status { text } | Event::Refused { why: text } | Event::DecisionsLost { text } => {
                 self.page.line(&text);
             }
-            Event::TurnEnded { end } => self.turn_ended(&end),
+            Event::TurnEnded { end } => self.on_turn_end(&end),
         }
     }
 
@@ -124,7 +124,7 @@ impl Plain {
         lines.for_each(|line| self.page.block(&format!("{line}\n"), "  "));
     }
 
-    fn thinking(&mut self, text: &str) {
+    fn on_thinking(&mut self, text: &str) {
         if self.thinking_since.is_none() {
             self.thinking_since = Some(self.now_ms);
             self.page.line("Thinking.");
@@ -141,7 +141,7 @@ impl Plain {
         }
     }
 
-    fn running(&mut self, call: &ToolCall) {
+    fn on_tool_start(&mut self, call: &ToolCall) {
         let known = self.calls.entry(call.id.clone()).or_default();
         if std::mem::take(&mut known.start_unprinted) {
             let text = format!("{}, started.", describe::tool_of(call.name.as_str(), &known.summary));
@@ -177,7 +177,7 @@ impl Plain {
         self.page.line(&format!("Approval {}: {text}.", number.max(1)));
     }
 
-    fn turn_ended(&mut self, end: &TurnEnd) {
+    fn on_turn_end(&mut self, end: &TurnEnd) {
         self.end_thinking();
         self.page.flow_end();
         self.arguments.clear();

@@ -37,7 +37,7 @@ impl Plain {
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Answer { id, answer } => self.on_answer(id, answer),
             ServerMessage::Services { why: LoginReason::Asked, .. } => {
-                self.said_by_co("services", describe::LOGIN);
+                self.print_by_co("services", describe::LOGIN);
             }
             // The program asks on its first run, before this front end starts.
             ServerMessage::Services { why: LoginReason::First, .. } | ServerMessage::LoginTried { .. } => {}
@@ -50,7 +50,7 @@ impl Plain {
             ServerMessage::Sessions { sessions, query } => self.pick_session(sessions, &query),
             ServerMessage::Entered => self.on_session_change(),
             ServerMessage::Keys { filter: _ } => {
-                self.said_by_co("keys of plain mode", describe::KEYS);
+                self.print_by_co("keys of plain mode", describe::KEYS);
             }
             ServerMessage::TurnBegan => self.turn_runs = true,
             ServerMessage::Idle => self.idle(),
@@ -158,14 +158,14 @@ impl Plain {
     fn local(&mut self, title: &str, text: &str, tone: Tone) {
         let text = text.trim_end();
         let word = match tone {
-            Tone::Plain => return self.said_by_co(title, text),
+            Tone::Plain => return self.print_by_co(title, text),
             Tone::Warning => "Warning",
             Tone::Error => "Error",
         };
-        self.said_by_co(&format!("{word}, {title}"), text);
+        self.print_by_co(&format!("{word}, {title}"), text);
     }
 
-    fn said_by_co(&mut self, title: &str, text: &str) {
+    fn print_by_co(&mut self, title: &str, text: &str) {
         if text.contains('\n') {
             self.page.line(&format!("{title}:"));
             return self.page.block(text, "  ");

@@ -563,7 +563,7 @@ impl ClientHandler {
     }
 
     /// Sends the pending requests of this session.
-    pub(super) async fn waiting(&mut self) {
+    pub(super) async fn send_pending_requests(&mut self) {
         let filter = RequestFilter::UndecidedOf(self.session.clone());
         let stored = self.app.store.requests(filter, WAITING_SHOWN).await;
         if let Some(stored) = self.or_say("approvals", stored).await {

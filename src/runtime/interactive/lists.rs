@@ -82,7 +82,7 @@ impl ClientHandler {
     }
 
     /// Opens a new session; on failure reports why and returns `None`.
-    pub(super) async fn fresh(&self) -> Option<OpenedSession> {
+    pub(super) async fn open_new(&self) -> Option<OpenedSession> {
         self.open(SessionTarget::New, "clear").await
     }
 

@@ -55,7 +55,7 @@ use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
-use crate::runtime::hooks::session_ended;
+use crate::runtime::hooks::run_end_hooks;
 use crate::runtime::{OpenedSession, SessionTarget, orphaned_processes, remove_sessions, retention};
 use crate::session::{Session, end_orphaned_questions};
 use crate::stdx::process_memory::give_back_code;
@@ -279,21 +279,24 @@ impl<'a> SessionRuntime<'a> {
     }
 
     fn unsaved_prompt(&self, parts: &[UserPart]) -> UnsavedPrompt {
-        UnsavedPrompt { text: images::typed_text(parts), messages: self.session.history().whole().count() }
+        UnsavedPrompt {
+            text: images::typed_text(parts),
+            messages: self.session.history().whole_conversation().count(),
+        }
     }
 
     /// Runs until the front end closes or another session is opened.
     async fn run(mut self, goes_on: bool) -> Result<SessionExit, AppError> {
         self.greet().await;
-        self.client.session_started(&self.session, &self.env);
+        self.client.start_session_hooks(&self.session, &self.env);
         let mut first =
-            (goes_on && self.session.history().running().is_some()).then_some(AutomaticWork::Resume);
+            (goes_on && self.session.history().running_turn().is_some()).then_some(AutomaticWork::Resume);
         if first.is_none() {
             self.session.consume_decisions().await?;
         }
         self.client.discover();
         loop {
-            let work = first.take().or_else(|| self.ready());
+            let work = first.take().or_else(|| self.next_work());
             let works = work.is_some();
             let control = match work {
                 Some(work) => self.turn(work).await,
@@ -338,9 +341,9 @@ impl<'a> SessionRuntime<'a> {
         let history = self.session.history();
         self.client.header(history).await;
         // The next prompt would include an interrupted partial reply, so the user sees it too.
-        let partial = history.running().and_then(|turn| turn.partial.as_ref());
+        let partial = history.running_turn().and_then(|turn| turn.partial.as_ref());
         let partial = partial.map(|(_, text)| Message::partial(text.clone()));
-        if partial.is_some() || history.whole().next().is_some() {
+        if partial.is_some() || history.whole_conversation().next().is_some() {
             self.client.transcript(history, partial).await;
         }
         if !history.draft().is_empty() {
@@ -356,7 +359,7 @@ impl<'a> SessionRuntime<'a> {
             let text = format!("{text} Run `co doctor` for details.");
             self.client.say(Notice::warning("damaged", text)).await;
         }
-        let unfinished = history.running().and_then(|_| match history.last_end() {
+        let unfinished = history.running_turn().and_then(|_| match history.last_end() {
             None => Some(("cut off", "was cut off. `/retry` continues it".to_owned())),
             Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) }) => {
                 Some(("cap", format!("stopped at {}. `/retry` continues it", code(cap.setting()))))
@@ -373,7 +376,7 @@ impl<'a> SessionRuntime<'a> {
         for text in orphaned_processes(&self.session).await {
             self.client.say(Notice::warning("interrupted work", text)).await;
         }
-        self.client.waiting().await;
+        self.client.send_pending_requests().await;
         self.client.tell_of_folder().await;
         self.client.tell_of_prompt().await;
         if self.session.history().turns() == 0 {
@@ -382,7 +385,7 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Returns the next automatic work: a turn that can be resumed, then late approvals, then the queue.
-    fn ready(&self) -> Option<AutomaticWork> {
+    fn next_work(&self) -> Option<AutomaticWork> {
         let history = self.session.history();
         if matches!(self.store, StoreState::Refuses(_)) {
             return None;
@@ -530,7 +533,7 @@ impl<'a> SessionRuntime<'a> {
         let is_read = self.session.reread().await.is_ok();
         for prompt in std::mem::take(&mut self.unsaved) {
             let history = self.session.history();
-            let later = history.whole().skip(prompt.messages);
+            let later = history.whole_conversation().skip(prompt.messages);
             let mut stored = later
                 .filter_map(|(_, message)| match &**message {
                     Message::User { parts } => Some(parts),
@@ -542,7 +545,7 @@ impl<'a> SessionRuntime<'a> {
             }
         }
         // The next prompt would abandon the interrupted turn.
-        if self.session.history().running().is_some() {
+        if self.session.history().running_turn().is_some() {
             self.holds_queue = true;
         }
         self.store = StoreState::Refuses(why);
@@ -575,7 +578,7 @@ impl<'a> SessionRuntime<'a> {
     /// Repeats the last prompt: the request of a turn that can go on, or else the prompt as a new turn.
     async fn retry(&mut self) -> Result<LoopControl, AppError> {
         let history = self.session.history();
-        if history.running().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
+        if history.running_turn().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
             (self.holds_queue, self.store) = (false, StoreState::Takes);
             return self.turn(AutomaticWork::Resume).await;
         }
@@ -630,7 +633,7 @@ impl<'a> SessionRuntime<'a> {
     /// Starts a new session; one in which nothing was asked yet is still new.
     async fn clear(&mut self) -> LoopControl {
         if self.session.history().turns() > 0 {
-            return LoopControl::switch(self.client.fresh().await);
+            return LoopControl::switch(self.client.open_new().await);
         }
         self.client.tell(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() }).await;
         self.client.header(self.session.history()).await;
@@ -662,7 +665,7 @@ impl<'a> SessionRuntime<'a> {
             self.client.show(event).await;
         }
         if !records.is_empty() {
-            self.client.waiting().await;
+            self.client.send_pending_requests().await;
         }
     }
 
@@ -712,7 +715,7 @@ impl<'a> SessionRuntime<'a> {
         self.client.end_tasks().await;
         self.client.wait_until_stored().await;
         let kept = self.keep_left().await;
-        session_ended(&self.session, &self.env, reason).await;
+        run_end_hooks(&self.session, &self.env, reason).await;
         kept?;
         goodbye::lines(&self.client.app, &self.session).await
     }

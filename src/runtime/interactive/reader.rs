@@ -32,7 +32,7 @@ pub(super) async fn run(
                     OwnerAction::Op(Op::Close) => break SessionExit::Closed(Vec::new()),
                     OwnerAction::Open(session) => client.get(&session).await,
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
-                    OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
+                    OwnerAction::Change(SessionChange::Clear) => client.open_new().await,
                     OwnerAction::Op(Op::Decide { decisions }) => {
                         decide(client, &decisions).await;
                         None
@@ -80,11 +80,11 @@ async fn decide(client: &mut ClientHandler, decisions: &[(RequestId, Approval)])
     let decided = client.app.store.decide_all(decisions, &client.decider).await;
     let outcomes = client.or_say("approvals", decided).await.unwrap_or_default();
     client.tell_losses(&outcomes).await;
-    client.waiting().await;
+    client.send_pending_requests().await;
 }
 
 async fn show(client: &mut ClientHandler, history: &History) {
     client.header(history).await;
     client.transcript(history, None).await;
-    client.waiting().await;
+    client.send_pending_requests().await;
 }

@@ -105,7 +105,7 @@ impl ClientHandler {
         if let Some(text) = event {
             self.say(Notice::plain(TITLE, text)).await;
         }
-        self.waiting().await;
+        self.send_pending_requests().await;
     }
 
     /// Connects a tool server again, in the background, and says how it went.

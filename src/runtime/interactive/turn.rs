@@ -50,7 +50,7 @@ impl SessionRuntime<'_> {
         let cancel = CancellationToken::new();
         let is_late = matches!(work, AutomaticWork::LateCalls);
         let mut control = LoopControl::Continue;
-        let messages = self.session.history().whole().count();
+        let messages = self.session.history().whole_conversation().count();
         let grants = self.session.watch_grants();
         let end = {
             let mut keeping = Box::pin(app.permissions.keep_rules(&folder));
@@ -131,7 +131,7 @@ impl SessionRuntime<'_> {
             self.draft(text).await?;
         }
         self.client.header(self.session.history()).await;
-        self.client.waiting().await;
+        self.client.send_pending_requests().await;
         give_back_code_after(TURN_SETTLED);
         Ok(())
     }

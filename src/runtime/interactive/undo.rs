@@ -31,7 +31,7 @@ impl SessionRuntime<'_> {
         let (log, own) = (app.tools.undo.clone(), app.world.own_folders(&app.settings));
         let scope = UndoScope::Session(self.session.id().to_string());
         let done = tokio::task::spawn_blocking(move || log.carry_out(&scope, &what, agreed, &own)).await;
-        app.cache.files_changed();
+        app.cache.on_file_change();
         let (say, is_done) = match done {
             Ok(Ok(UndoOutcome::Done(text))) => (Notice::plain(title, text), true),
             Ok(Ok(UndoOutcome::Refused(text))) => (Notice::warning(title, text), false),
@@ -92,7 +92,7 @@ impl SessionRuntime<'_> {
         }
         self.client.say(Notice::plain("rewind", said)).await;
         self.client.header(self.session.history()).await;
-        self.client.waiting().await;
+        self.client.send_pending_requests().await;
         Ok(LoopControl::Continue)
     }
 }

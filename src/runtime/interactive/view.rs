@@ -290,7 +290,7 @@ async fn header(client: &ClientHandler, history: &History) -> Header {
 async fn money(client: &ClientHandler, history: &History) -> Option<CostSummary> {
     let midnight = day_start(client.app.store.clock().now(), &system_zone());
     let today = client.app.store.used_since(midnight).await.ok()?;
-    let session = history.spent().usd;
+    let session = history.total_usage().usd;
     let known = if today.unpriced > 0 { Completeness::Partly } else { Completeness::All };
     let paid = today.usd.plus(session) > Usd(0);
     let cap = client.app.settings.caps.get(&Cap::DayUsd).copied().map(Usd);

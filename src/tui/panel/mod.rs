@@ -147,7 +147,7 @@ pub trait PanelState {
     fn observe_message(&mut self, _text: &str) {}
 
     /// Shows that decisions which were sent did not count.
-    fn decisions_lost(&mut self, text: &str) {
+    fn on_decisions_lost(&mut self, text: &str) {
         self.observe_message(text);
     }
 

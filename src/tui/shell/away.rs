@@ -38,7 +38,7 @@ impl Shell {
         }
     }
 
-    pub(super) fn came_back(&mut self, ended: io::Result<ExitStatus>) -> ShellControl {
+    pub(super) fn on_return(&mut self, ended: io::Result<ExitStatus>) -> ShellControl {
         match self.outside.take() {
             Some(outside) => {
                 let text = outside.saved_text(ended);
@@ -67,7 +67,7 @@ impl Shell {
         match rustix::process::kill_current_process_group(Signal::STOP) {
             Ok(()) if self.terminal_state == TerminalState::Away => ShellControl::Continue,
             Ok(()) => self.come_back(),
-            Err(_) => self.lost(),
+            Err(_) => self.on_terminal_loss(),
         }
     }
 
@@ -83,7 +83,7 @@ impl Shell {
 
     fn come_back(&mut self) -> ShellControl {
         if self.screen.enter_again().is_err() {
-            return self.lost();
+            return self.on_terminal_loss();
         }
         self.titled = None;
         let (columns, rows) = screen::size().unwrap_or((self.model.columns, self.model.rows));

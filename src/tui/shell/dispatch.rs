@@ -37,7 +37,7 @@ impl Shell {
     }
 
     fn or_lost(&mut self, sent: &io::Result<()>) -> ShellControl {
-        if sent.is_err() { self.lost() } else { ShellControl::Continue }
+        if sent.is_err() { self.on_terminal_loss() } else { ShellControl::Continue }
     }
 
     /// Sends a sequence other than drawing to the terminal, if the terminal is in use and supports it.

@@ -43,7 +43,7 @@ impl Line {
     }
 
     /// Resolves once when the line is hung up; from then on standard input yields nothing. Cancel-safe.
-    pub async fn lost(&self) {
+    pub async fn wait_for_hangup(&self) {
         self.gone.notified().await;
     }
 }

@@ -35,7 +35,7 @@ pub fn on_cap(model: &mut Model, question: CapQuestion) {
 /// Closes the question when the turn has received the answer.
 pub fn on_answer(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
     model.cap = None;
-    if let Some(text) = sentences::cap_answered(question, answer) {
+    if let Some(text) = sentences::cap_answer_effect(question, answer) {
         note(model, &text);
         phase(model, Phase::Asking);
     }

@@ -61,7 +61,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
             model.cards.find_mut(&request).into_iter().for_each(Card::end_rule);
         }
         ServerMessage::RuleNotSaved { request, why } => {
-            rule::tell(model, &request, |rule| rule.not_saved(why));
+            rule::tell(model, &request, |rule| rule.on_save_failure(why));
         }
         ServerMessage::Entered => on_session_change(model),
         ServerMessage::TurnBegan => begin_turn(model),
@@ -120,7 +120,7 @@ pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: 
             rule::tell(model, &request, |rule| rule.set_widths(widths));
         }
         (ClientQuery::DraftRule { request }, QueryAnswer::Failed) => {
-            rule::tell(model, &request, RuleForm::not_drafted);
+            rule::tell(model, &request, RuleForm::on_draft_failure);
         }
         (ClientQuery::CheckRule { text }, QueryAnswer::CheckRule { check }) => {
             rule::on_check(model, &text, &check, cmds);

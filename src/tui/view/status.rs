@@ -238,7 +238,7 @@ fn activity(model: &Model) -> Line {
     if model.composer.has_stash() && model.columns >= 60 {
         line = line.with("stashed  ", Role::Dim);
     }
-    let waiting = model.waiting();
+    let waiting = model.waiting_count();
     let role = if waiting > 0 { Role::Waiting } else { Role::Dim };
     line.with(format!("{} {waiting}", model.glyphs.waiting), role)
 }

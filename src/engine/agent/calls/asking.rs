@@ -125,7 +125,7 @@ impl Calls {
         rules: &Rules,
         out: &mut Vec<Effect>,
     ) {
-        let Some(at) = self.waiting(request) else { return };
+        let Some(at) = self.waiting_index(request) else { return };
         let settled = Settlement::Decided { approval: approval.clone(), by: by.clone() };
         out.push(Effect::Show(Event::ApprovalSettled { request: request.clone(), settled }));
         self.apply_approval(at, approval, Some(by), rules, out);
@@ -133,7 +133,7 @@ impl Calls {
 
     /// Applies a timeout; its record is in the store already.
     pub(in crate::agent) fn on_expiry(&mut self, request: &RequestId, out: &mut Vec<Effect>) {
-        if let Some(at) = self.waiting(request) {
+        if let Some(at) = self.waiting_index(request) {
             self.end_expired(at, out);
         }
     }
@@ -145,7 +145,7 @@ impl Calls {
         self.finish_unless_done(at, ReturnStatus::Undecided, EXPIRED.to_owned(), out);
     }
 
-    fn waiting(&self, request: &RequestId) -> Option<usize> {
+    fn waiting_index(&self, request: &RequestId) -> Option<usize> {
         self.calls.iter().position(|one| {
             matches!(one.state, State::Waiting)
                 && one.request.as_ref().is_some_and(|asked| asked.id == *request)

@@ -13,7 +13,7 @@ use crate::tool::{DiffLine, Preview, Resource, SeenVersions, Version, hunks};
 impl Calls {
     /// Handles the end of a tool; `seen` are the versions that its output showed or its run wrote, `state` is what the
     /// tool keeps in the session.
-    pub(in crate::agent) fn tool_done(
+    pub(in crate::agent) fn on_tool_end(
         &mut self,
         mut returned: ToolReturn,
         (seen, state): (Vec<(Resource, Version)>, Option<Value>),

@@ -28,7 +28,7 @@ impl Calls {
             None
         };
         match problem {
-            Some(hint) => self.plan_failed(at, purpose, &ToolError::Misuse(hint), rules, out),
+            Some(hint) => self.on_plan_failure(at, purpose, &ToolError::Misuse(hint), rules, out),
             None => self.plan_again(at, purpose, out),
         }
     }
@@ -53,12 +53,12 @@ impl Calls {
         let Some(at) = self.position(call).filter(|&at| self.calls[at].round == round) else { return };
         let State::Planning(purpose) = self.calls[at].state else { return };
         match result {
-            Err(error) => self.plan_failed(at, purpose, &error, rules, out),
-            Ok(plan) => self.plan_made(at, purpose, plan, rules, out),
+            Err(error) => self.on_plan_failure(at, purpose, &error, rules, out),
+            Ok(plan) => self.on_plan_success(at, purpose, plan, rules, out),
         }
     }
 
-    fn plan_failed(
+    fn on_plan_failure(
         &mut self,
         at: usize,
         purpose: Purpose,
@@ -102,7 +102,7 @@ impl Calls {
         }
     }
 
-    fn plan_made(
+    fn on_plan_success(
         &mut self,
         at: usize,
         purpose: Purpose,

@@ -29,7 +29,10 @@ pub(super) fn facts(history: &History, kept: usize, allowance: usize) -> String 
         ("What the user asked, word for word", first_and_newest(&prompts, half)),
         ("Calls that changed something: they are done, do not repeat them", newest(&changed, half / 2)),
         ("Refused: do not propose it again", newest(&denied, half / 4)),
-        ("Waiting for the user's decision: neither done nor refused", newest(&waiting(history), half / 4)),
+        (
+            "Waiting for the user's decision: neither done nor refused",
+            newest(&waiting_calls(history), half / 4),
+        ),
     ];
     let sections = sections.into_iter().filter(|(_, lines)| !lines.is_empty());
     sections.map(|(title, lines)| format!("## {title}\n{lines}")).collect::<Vec<_>>().join("\n\n")
@@ -101,14 +104,14 @@ fn changes(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
 /// Lists the calls of this message and of those after it that changed something.
 #[must_use]
 pub fn changed_since(history: &History, from: RecordNo) -> String {
-    let later = history.whole().filter(|(no, _)| *no >= from).map(|(_, message)| message);
+    let later = history.whole_conversation().filter(|(no, _)| *no >= from).map(|(_, message)| message);
     let messages: Vec<&Arc<Message>> = later.collect();
     newest(&changes(history, &messages), CHANGED)
 }
 
 /// Returns the ids of the calls from this message on.
 pub fn calls_since(history: &History, from: RecordNo) -> Vec<String> {
-    let later = history.whole().filter(|(no, _)| *no >= from).map(|(_, message)| message);
+    let later = history.whole_conversation().filter(|(no, _)| *no >= from).map(|(_, message)| message);
     let messages: Vec<&Arc<Message>> = later.collect();
     calls(&messages).map(|(call, _)| call.id.0.clone()).collect()
 }
@@ -121,7 +124,7 @@ fn denials(messages: &[&Arc<Message>]) -> Vec<String> {
     denied.collect()
 }
 
-fn waiting(history: &History) -> Vec<String> {
+fn waiting_calls(history: &History) -> Vec<String> {
     let waits = |known: &RecordedState| {
         matches!(known, RecordedState::Waiting | RecordedState::Decided(Approval::Later))
     };

@@ -65,7 +65,7 @@ pub async fn resume_turn(
     frontend: &dyn Frontend,
     cancel: CancellationToken,
 ) -> Result<Option<TurnResult>, StoreError> {
-    if session.history().running().is_none() {
+    if session.history().running_turn().is_none() {
         return Ok(None);
     }
     let received = run_late_calls(session, env, frontend, cancel.clone()).await?;
@@ -168,7 +168,7 @@ pub fn can_resume(session: &Session) -> bool {
         }),
         Some(_) => false,
     };
-    history.running().is_some() && !open.is_empty() && rests
+    history.running_turn().is_some() && !open.is_empty() && rests
 }
 
 /// Reports to the model the changes that the user undid since its last turn.
@@ -191,7 +191,7 @@ async fn tell_undone(session: &mut Session, env: &AgentEnv) -> Result<(), StoreE
 /// get returns, and their requests stay in the inbox as those of late calls. Does nothing between turns.
 pub async fn close_left_open(session: &mut Session) -> Result<(), StoreError> {
     let history = session.history();
-    let Some(running) = history.running() else { return Ok(()) };
+    let Some(running) = history.running_turn() else { return Ok(()) };
     let mut records = Vec::new();
     if let Some((_, text)) = running.partial.clone().filter(|(_, text)| !text.is_empty()) {
         records.push(Record::said(Message::partial(text)));

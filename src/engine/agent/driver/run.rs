@@ -258,7 +258,7 @@ impl<'a> Driver<'a> {
         }
         loop {
             if let Some(end) = end {
-                self.spans.ends(&end);
+                self.spans.on_turn_end(&end);
                 let text = std::mem::take(&mut self.text);
                 let unhandled = self.unhandled.drain(..).chain(self.received.drain(..)).collect();
                 let at_cap = matches!(end, TurnEnd::LimitReached { limit: Limit::Cap(_) });
@@ -408,7 +408,7 @@ impl<'a> Driver<'a> {
                 }
                 Effect::CallModel { choice, who, .. } => self.call_model(choice, who).await?,
                 Effect::CancelModel => {
-                    self.spans.gave_up();
+                    self.spans.on_give_up();
                     self.stream = None;
                     self.checkpoint = None;
                 }
@@ -432,7 +432,7 @@ impl<'a> Driver<'a> {
                 }
                 Effect::Wait(wait) => self.backoff = Some(timer(wait)),
                 Effect::PlanCompaction { why, who } => {
-                    self.spans.compacts();
+                    self.spans.on_compaction_start();
                     let plan = self.plan_compaction(why, who);
                     let asks = hooks::any_hook_wants(&self.env.hooks, HookEvent::PreCompact);
                     if let (Some(plan), true) = (&plan, asks) {
@@ -447,7 +447,7 @@ impl<'a> Driver<'a> {
                 Effect::Summarize { who, quoted } => {
                     let model = self.model(who);
                     let request = prompt::summary_request(&model, &quoted, self.focus.as_deref());
-                    self.spans.asks(&model, &request, who);
+                    self.spans.on_request(&model, &request, who);
                     self.stream = Some(model.provider.stream(request, CancellationToken::new()));
                 }
                 Effect::TakeLate => {
@@ -544,7 +544,7 @@ impl<'a> Driver<'a> {
         self.record_prefix(&model).await?;
         let request = self.request(&model, choice);
         self.spans.on_compaction_end();
-        self.spans.asks(&model, &request, who);
+        self.spans.on_request(&model, &request, who);
         // The stream gets its own token: the end of this turn must not look like a reply that broke off.
         // Dropping the stream closes the connection.
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
@@ -646,7 +646,7 @@ impl<'a> Driver<'a> {
         let (_, model, _) = self.answering(who);
         let request = self.request(&model, ToolChoice::Auto);
         let next = Estimate::of(&request, model.profile.price.as_ref());
-        Figures { session: self.session.history().spent(), day, next, model: request.model }
+        Figures { session: self.session.history().total_usage(), day, next, model: request.model }
     }
 
     /// Estimates whether the next request fits the configured size, else the window of the model that answers.

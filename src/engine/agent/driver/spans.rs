@@ -67,7 +67,7 @@ impl TurnSpans {
         if !turn.is_disabled() {
             let TraceSettings { parent, .. } = &env.trace;
             let resumed = match start {
-                TurnStart::Resume => history.running().and_then(|turn| turn.trace.as_deref()),
+                TurnStart::Resume => history.running_turn().and_then(|turn| turn.trace.as_deref()),
                 TurnStart::Prompt | TurnStart::LateCalls | TurnStart::Compaction => None,
             };
             if let Some(parent) = resumed.or(parent.as_deref()) {
@@ -110,7 +110,7 @@ impl TurnSpans {
     }
 
     /// A request is sent; one that is still open was given up.
-    pub fn asks(&mut self, model: &ActiveModel, request: &ModelRequest, who: ModelRole) {
+    pub fn on_request(&mut self, model: &ActiveModel, request: &ModelRequest, who: ModelRole) {
         if self.turn.is_disabled() {
             return;
         }
@@ -162,14 +162,14 @@ impl TurnSpans {
     }
 
     /// The request was given up before its end.
-    pub fn gave_up(&mut self) {
+    pub fn on_give_up(&mut self) {
         if let Some(chat) = &self.chat {
             spans::fail(&chat.span, "cancelled", "the request was given up".to_owned());
         }
     }
 
     /// Content that can be left out is being searched for; the span ends with the compaction or the next request.
-    pub fn compacts(&mut self) {
+    pub fn on_compaction_start(&mut self) {
         if self.compaction.is_none() && !self.turn.is_disabled() {
             self.compaction = Some(tracing::info_span!(parent: &self.turn, "compact"));
         }
@@ -246,7 +246,7 @@ impl TurnSpans {
     }
 
     /// The same for a call whose request was answered before this turn went on.
-    pub fn was_answered(&mut self, open: &OpenCall, times: Option<Times>) {
+    pub fn on_earlier_answer(&mut self, open: &OpenCall, times: Option<Times>) {
         let Some(request) = &open.request else { return };
         match (&open.known, &open.by) {
             (RecordedState::Decided(approval), Some(by)) => {
@@ -287,7 +287,7 @@ impl TurnSpans {
     }
 
     /// The turn ended.
-    pub fn ends(&mut self, end: &TurnEnd) {
+    pub fn on_turn_end(&mut self, end: &TurnEnd) {
         // Each attribute once: a span is a list, and a second value would not replace the first.
         if let Some((provider, model)) = self.asked.take() {
             spans::set(&self.turn, "gen_ai.provider.name", provider);

@@ -42,7 +42,7 @@ pub async fn title_request(session: &Session, env: &AgentEnv) -> Option<TitleReq
     let request = prompt::title_request(&model, &context::first_exchange(history));
     let midnight = day_start(env.clock.now(), &system_zone());
     let figures = Figures {
-        session: history.spent(),
+        session: history.total_usage(),
         // A store that cannot be read is reported by the next turn.
         day: session.store().used_since(midnight).await.ok()?,
         next: Estimate::of(&request, model.profile.price.as_ref()),

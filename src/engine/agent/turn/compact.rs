@@ -124,7 +124,7 @@ impl Turn {
             | StopKind::Other => compacting.plan.summary_record(&text, &by),
         };
         self.budget.used.count(Some(usage), cost, None);
-        let ended = self.summary_ended(Some(usage), None);
+        let ended = self.summary_end_record(Some(usage), None);
         match accepted {
             Ok(record) => {
                 let summary = Summary::Written { by, text: text.trim().to_owned() };
@@ -154,7 +154,7 @@ impl Turn {
         compacting.failures += 1;
         let usage = assembler.usage();
         self.budget.used.count(usage, self.cost(usage), Some(error.class));
-        let ended = self.summary_ended(usage, Some(error.class));
+        let ended = self.summary_end_record(usage, Some(error.class));
         let why = format!("{}: {error}", self.asked.name());
         if compacting.failures >= MOST_FAILURES {
             return self.without_summary(*compacting, why, vec![ended], out);

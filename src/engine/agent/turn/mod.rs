@@ -228,7 +228,7 @@ impl Turn {
     /// Resumes the deferred or cut-off turn of a session. Budget and attempts continue.
     pub fn resume(setup: Setup, history: &History) -> (Self, Vec<Effect>) {
         let mut out = Vec::new();
-        let (number, budget, attempt) = match history.running() {
+        let (number, budget, attempt) = match history.running_turn() {
             Some(turn) => (turn.number, Budget { limits: turn.limits, used: turn.used }, turn.attempts),
             None => (history.turns(), Budget::new(setup.limits), 0),
         };
@@ -363,7 +363,7 @@ impl Turn {
                 self.go_on(&mut out);
             }
             Input::ToolDone { returned, seen, state } => {
-                self.calls.tool_done(returned, (seen, state), &mut out);
+                self.calls.on_tool_end(returned, (seen, state), &mut out);
                 self.go_on(&mut out);
             }
             Input::Steer { parts } => self.on_steer(parts, &mut out),

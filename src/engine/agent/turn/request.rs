@@ -97,7 +97,7 @@ impl Turn {
     }
 
     /// Builds the record of the request for a summary that just ended.
-    pub(super) fn summary_ended(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
+    pub(super) fn summary_end_record(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
         self.ended_for(RequestKind::Summary, usage, error)
     }
 

@@ -161,7 +161,7 @@ impl RuleParser<'_> {
             risk: self.risk(table, effect),
             args,
         };
-        rule.id = self.id(table).unwrap_or_else(|| made_id(&rule));
+        rule.id = self.id(table).unwrap_or_else(|| derived_id(&rule));
         (self.problems.len() == before).then_some(rule)
     }
 
@@ -282,7 +282,7 @@ impl RuleParser<'_> {
     }
 
     fn glob(&mut self, table: &Table, key: &str) -> Option<Glob> {
-        self.made_of(table.get(key)?, Glob::new)
+        self.make_from(table.get(key)?, Glob::new)
     }
 
     fn string(&mut self, table: &Table, key: &str) -> Option<String> {
@@ -294,7 +294,7 @@ impl RuleParser<'_> {
     }
 
     /// Makes something of a string.
-    fn made_of<T>(&mut self, item: &Item, make: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+    fn make_from<T>(&mut self, item: &Item, make: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
         let text = self.text_of(item)?;
         self.or_report(item, make(&text))
     }
@@ -343,7 +343,7 @@ fn at(source: &RuleSource, line: usize) -> RuleSource {
 }
 
 /// A name for a rule without one: equal for equal rules, independent of their position.
-fn made_id(rule: &Rule) -> String {
+fn derived_id(rule: &Rule) -> String {
     let named = rule.tools.first().map_or("rule", Glob::as_str);
     let named: String =
         named.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(24).collect();

@@ -169,7 +169,7 @@ impl Protocol for ChatProtocol {
         Err(truncated("the connection ended before the reply was complete"))
     }
 
-    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+    fn on_whole_body(&mut self, body: Value) -> Result<(), ProviderError> {
         refuse_other_wires(&body, CHAT)?;
         if first_choice(&body).is_none() {
             return Err(malformed(

@@ -115,7 +115,7 @@ impl Protocol for ResponsesProtocol {
         }
     }
 
-    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+    fn on_whole_body(&mut self, body: Value) -> Result<(), ProviderError> {
         refuse_other_wires(&body)?;
         if !body.get("output").is_some_and(Value::is_array) {
             return Err(malformed("the server's response has no `output`: it is not a Responses reply"));

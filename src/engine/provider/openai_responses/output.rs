@@ -54,7 +54,7 @@ impl OutputItems {
         match self.items.get(&at).map(|item| &item.content) {
             // A thinking part starts at once: its text may come late, or never.
             Some(ItemContent::Reasoning { .. }) => {
-                self.said_part(at, StartKind::Thinking);
+                self.open_part(at, StartKind::Thinking);
             }
             Some(ItemContent::Call { id, name, .. })
                 if !id.is_empty() && !name.is_empty() && !arguments::is_wrapper(name) =>
@@ -231,7 +231,7 @@ impl OutputItems {
         if cut {
             return self.native(json!({ LATE: at, "item": item }));
         }
-        let index = self.said_part(at, StartKind::Thinking);
+        let index = self.open_part(at, StartKind::Thinking);
         if said == 0 {
             let summary = unsaid(item, "summary", "summary_text", "text", 0);
             let content = unsaid(item, "content", "reasoning_text", "text", 0);
@@ -308,13 +308,13 @@ impl OutputItems {
 
     fn say(&mut self, at: u64, kind: StartKind, text: &str) {
         if !text.is_empty() {
-            let index = self.said_part(at, kind);
+            let index = self.open_part(at, kind);
             self.reply.delta(index, text);
         }
     }
 
     /// Returns the open text or thinking part of an item; starts it if needed.
-    fn said_part(&mut self, at: u64, kind: StartKind) -> usize {
+    fn open_part(&mut self, at: u64, kind: StartKind) -> usize {
         if let Some(index) = self.items.get(&at).and_then(|item| item.part) {
             return index;
         }

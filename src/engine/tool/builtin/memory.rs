@@ -129,15 +129,15 @@ fn basis(one: &StoredMemory) -> Vec<(Resource, Version)> {
 
 /// The plan of a change of a memory, with what it says before and after.
 fn change_plan(summary: &str, one: &StoredMemory, after: Option<&Memory>) -> CallPlan {
-    let after = after.map(whole).unwrap_or_default();
+    let after = after.map(whole_text).unwrap_or_default();
     let preview =
-        Preview::Diff { path: format!("memory #{}", one.id), lines: diff(&whole(&one.memory), &after) };
+        Preview::Diff { path: format!("memory #{}", one.id), lines: diff(&whole_text(&one.memory), &after) };
     let summary = one_line_summary(&format!("{summary}: {}", one.memory.text), WIDTH);
     CallPlan { preview, basis: basis(one), ..plan_without_access(summary, Risk::Medium) }
 }
 
 /// Writes all of a memory that the user may want to see.
-fn whole(memory: &Memory) -> String {
+fn whole_text(memory: &Memory) -> String {
     let mut text = format!("{}\n", memory.text);
     let tags = (!memory.tags.is_empty()).then(|| memory.tags.join(", "));
     let expires = memory.expires.map(|expires| expires.to_string());
@@ -342,7 +342,7 @@ impl TypedTool for UpdateMemory {
         let old = find_memory(&self.0, &place.workspace, &args.id)?;
         let change = self.0.checked_change(args.change(Authorship::Inferred)?)?;
         let after = self.0.with_change(&old.memory, change);
-        if whole(&after) == whole(&old.memory) {
+        if whole_text(&after) == whole_text(&old.memory) {
             return Err(misuse(format!("nothing would change in memory #{}", old.id)));
         }
         Ok(change_plan(&format!("change memory #{}", old.id), &old, Some(&after)))

@@ -88,7 +88,7 @@ impl Connection {
     }
 
     /// Resolves when the server says that its tools, prompts or resources changed. Cancel-safe.
-    pub async fn lists_changed(&self) {
+    pub async fn wait_for_list_change(&self) {
         self.running.service().lists_changed.notified().await;
     }
 

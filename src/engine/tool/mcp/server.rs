@@ -310,7 +310,7 @@ impl Server {
             let relist = async {
                 let offers = Offers::of(&self.name, connection.peer()).await;
                 self.change_ready(|ready| ready.offers = offers);
-                connection.lists_changed().await;
+                connection.wait_for_list_change().await;
             };
             tokio::select! {
                 why = connection.end_reason() => return Some(why),

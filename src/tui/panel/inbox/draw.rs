@@ -73,7 +73,7 @@ pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
 }
 
 fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
-    match inbox.chosen().filter(|_| inbox.is_whole) {
+    match inbox.chosen_line().filter(|_| inbox.is_whole) {
         Some(line) => Line::of(format!("{} ", screen.context.glyphs.waiting), Role::Waiting)
             .joined(heading(&line.row.tool, line.row.risk, line.row.tainted, screen.context.glyphs))
             .with(format!(" {} ", screen.context.glyphs.dot), Role::Dim)
@@ -221,7 +221,7 @@ impl InboxTable {
 /// Returns the chosen request in exactly its rows.
 fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let head = shape.detail_head;
-    let mut lines = match inbox.chosen().map(|line| inbox.details.known.get(&line.row.id)) {
+    let mut lines = match inbox.chosen_line().map(|line| inbox.details.known.get(&line.row.id)) {
         None => Vec::new(),
         Some(None) => vec![Line::of("looking…", Role::Dim)],
         Some(Some(Detail::Gone(text))) => {
@@ -237,7 +237,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
         }
     };
     lines.truncate(shape.detail_rows);
-    if let Some(line) = inbox.chosen().filter(|_| head > 0) {
+    if let Some(line) = inbox.chosen_line().filter(|_| head > 0) {
         let title = Line::of(one_line_summary(line.title(), 40), Role::Dim);
         let heading = heading(&line.row.tool, line.row.risk, line.row.tainted, screen.context.glyphs);
         lines.insert(0, Line::spread(heading, title, shape.detail_width));

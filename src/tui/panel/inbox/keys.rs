@@ -110,7 +110,7 @@ impl PanelState for Inbox {
         self.advise(text.lines().next().unwrap_or_default());
     }
 
-    fn decisions_lost(&mut self, text: &str) {
+    fn on_decisions_lost(&mut self, text: &str) {
         self.deciding.clear();
         self.observe_message(text);
     }
@@ -217,12 +217,12 @@ impl Inbox {
     }
 
     fn chosen_id(&self) -> Option<RequestId> {
-        self.chosen().map(|line| line.row.id.clone())
+        self.chosen_line().map(|line| line.row.id.clone())
     }
 
     /// Returns the listed requests that can be decided, in the order of the list, and the chosen one of them.
     pub fn open_rows(&self) -> OpenRows {
-        let chosen = self.chosen().and_then(|line| self.open(line));
+        let chosen = self.chosen_line().and_then(|line| self.open(line));
         (self.requests().filter_map(|line| self.open(line)).collect(), chosen)
     }
 
@@ -283,7 +283,7 @@ impl Inbox {
 
     /// Goes to the card if the request is of this session; else shows all of it here.
     fn look_at(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
-        if let Some(line) = self.chosen() {
+        if let Some(line) = self.chosen_line() {
             if line.holder == Holder::Here && cx.cards.find(&line.row.id).is_some() {
                 return PanelEffect::ToCard(line.row.id.clone());
             }
@@ -295,7 +295,7 @@ impl Inbox {
 
     /// Continues the session of the chosen request, if no process holds it.
     fn resume(&mut self, cx: &mut PanelContext<'_>) {
-        let Some(line) = self.chosen() else { return };
+        let Some(line) = self.chosen_line() else { return };
         match line.holder {
             Holder::NoProcess => cx.send(ClientRequest::ResumeNow { session: line.row.session.clone() }),
             Holder::Here => {
@@ -310,7 +310,7 @@ impl Inbox {
 
     /// Opens the session of the chosen request in place of the current one.
     fn open_session(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
-        let Some(line) = self.chosen() else { return PanelEffect::Stay };
+        let Some(line) = self.chosen_line() else { return PanelEffect::Stay };
         let session = line.row.session.clone();
         match line.holder {
             Holder::Here => return PanelEffect::Close,

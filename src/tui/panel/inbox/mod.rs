@@ -119,7 +119,7 @@ impl Inbox {
     /// Replaces the list. The chosen request stays chosen; if it is gone, the one that takes its place is chosen. Returns
     /// whether it is gone without a decision that was sent from here.
     fn replace(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> bool {
-        let before = self.chosen().map(|line| line.row.id.clone());
+        let before = self.chosen_line().map(|line| line.row.id.clone());
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
         self.order();
@@ -135,12 +135,12 @@ impl Inbox {
             }
         }
         self.arrange(before.as_ref());
-        before.is_some() && !was_sent && self.chosen().map(|line| &line.row.id) != before.as_ref()
+        before.is_some() && !was_sent && self.chosen_line().map(|line| &line.row.id) != before.as_ref()
     }
 
     /// Rebuilds the rows after the filter or the scope changed.
     pub fn list_again(&mut self) {
-        let before = self.chosen().map(|line| line.row.id.clone());
+        let before = self.chosen_line().map(|line| line.row.id.clone());
         self.arrange(before.as_ref());
     }
 
@@ -192,7 +192,7 @@ impl Inbox {
         self.longest.max(self.rows.len())
     }
 
-    pub fn chosen(&self) -> Option<&InboxLine> {
+    pub fn chosen_line(&self) -> Option<&InboxLine> {
         match self.rows.get(self.at)? {
             InboxRow::Request(index) => self.lines.get(*index),
             InboxRow::Session(_) => None,

@@ -64,7 +64,7 @@ impl Driver<'_> {
             let Some(request) = call.request.as_ref().filter(|_| is_answered) else { continue };
             // Times that cannot be read are missing in the trace, and nothing else.
             let times = self.session.store().times_of(&request.id).await.ok().flatten();
-            self.spans.was_answered(&call, times);
+            self.spans.on_earlier_answer(&call, times);
         }
     }
 

@@ -48,10 +48,10 @@ impl RuleParser<'_> {
         for (name, item) in table.iter() {
             let predicate = match name {
                 "one_of" => self.one_of(item),
-                "glob" => self.made_of(item, Glob::new).map(Predicate::Glob),
-                "regex" => self.made_of(item, Regex::new).map(Predicate::Regex),
+                "glob" => self.make_from(item, Glob::new).map(Predicate::Glob),
+                "regex" => self.make_from(item, Regex::new).map(Predicate::Regex),
                 "host" => {
-                    self.made_of(item, |text| Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
+                    self.make_from(item, |text| Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
                 }
                 "inside" => self.inside(item),
                 "words" => self.words_test(item),
