@@ -4,7 +4,7 @@
 //! Called by the codecs of this folder.
 //!
 //! The first bytes of a body decide its framing, whatever its content type: an object or an array is JSON,
-//! anything else is an event stream. A JSON body is one reply ([`Protocol::whole`]) or, on wires that stream
+//! anything else is an event stream. A JSON body is one reply ([`Protocol::on_whole_body`]) or, on wires that stream
 //! JSON, one event per item.
 
 use serde_json::Value;

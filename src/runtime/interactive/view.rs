@@ -82,7 +82,7 @@ impl ClientHandler {
             }
             CommandNeed::Cache => view.cache = app.cache.list(),
             CommandNeed::Conversation => {
-                view.totals = totals(&*self.history_of(known).await, *self.spent.lock())
+                view.totals = totals(&*self.history_of(known).await, *self.spent.lock());
             }
             CommandNeed::Cost => view.cost = cost(self).await,
             CommandNeed::Stats => match stats(self).await {
