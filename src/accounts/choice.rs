@@ -30,11 +30,11 @@ pub(super) fn first_choice(
     settings: &mut Settings,
     keys: &Keys,
 ) -> Result<(Service, String, Origin), ModelError> {
-    let (provider, model) = wanted(settings);
+    let (provider, model) = named_model(settings);
     let (service, origin) = match &provider {
         Some(name) => {
             Service::adopt(name, settings);
-            (Service::named(name, settings, keys)?, Origin::Setting)
+            (Service::by_name(name, settings, keys)?, Origin::Setting)
         }
         None => by_keys(model.as_deref(), settings, keys)?,
     };
@@ -45,7 +45,7 @@ pub(super) fn first_choice(
 }
 
 /// Returns the provider and the model that the settings name.
-fn wanted(settings: &Settings) -> (Option<String>, Option<String>) {
+fn named_model(settings: &Settings) -> (Option<String>, Option<String>) {
     let provider = settings.provider.as_deref();
     let Some(model) = settings.model.as_deref() else { return (provider.map(str::to_owned), None) };
     // The names of its models look like `provider/model` themselves.
@@ -66,14 +66,14 @@ fn by_keys(
 ) -> Result<(Service, Origin), ModelError> {
     if settings.endpoint.base_url.is_some() {
         Service::adopt(OPENAI_COMPATIBLE.name, settings);
-        return Ok((Service::named(OPENAI_COMPATIBLE.name, settings, keys)?, Origin::Setting));
+        return Ok((Service::by_name(OPENAI_COMPATIBLE.name, settings, keys)?, Origin::Setting));
     }
     let ready = Service::configured(settings, keys)?;
     // A service without any named model cannot answer.
     let first = ready.into_iter().find(|service| model.is_some() || service.default_model().is_some());
     if let Some(service) = first {
         Service::adopt(service.name(), settings);
-        let service = Service::named(service.name(), settings, keys)?;
+        let service = Service::by_name(service.name(), settings, keys)?;
         let title = service.title().to_owned();
         return Ok((service, Origin::Key { title }));
     }
@@ -96,8 +96,8 @@ pub(super) fn split<'a>(name: &'a str, settings: &Settings) -> (Option<&'a str>,
 }
 
 /// Returns a sentence for each key of a service without a named model, because such a key is not used.
-pub fn unused(settings: &Settings) -> Vec<String> {
-    let (provider, model) = wanted(settings);
+pub fn unused_keys(settings: &Settings) -> Vec<String> {
+    let (provider, model) = named_model(settings);
     if provider.is_some() || model.is_some() {
         return Vec::new();
     }

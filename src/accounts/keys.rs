@@ -52,7 +52,7 @@ impl Keys {
     }
 
     /// Returns the stored key of a service. Errs if the file must not be used.
-    pub fn stored(&self, name: &str) -> Result<Option<Secret>, KeyFileError> {
+    pub fn stored_key(&self, name: &str) -> Result<Option<Secret>, KeyFileError> {
         self.state.lock().stored.as_ref().map(|keys| keys.get(name).cloned()).map_err(Clone::clone)
     }
 

@@ -66,7 +66,7 @@ pub fn offers(settings: &Settings, keys: &Keys, found: &[Service]) -> Vec<Servic
 }
 
 fn offer(name: &str, settings: &Settings, keys: &Keys, is_here: bool) -> Option<ServiceLine> {
-    let target = match HttpService::named(name, settings, keys) {
+    let target = match HttpService::by_name(name, settings, keys) {
         Ok(target) => Some(target),
         Err(ModelError::NoAddress { .. }) => None,
         Err(_) => return None,
@@ -112,7 +112,7 @@ pub async fn try_out(
             checked_url(url).map_err(|wrong| LoginError::Refused(format!("The address is {wrong}.")))?;
         settings.own(&entered.service).base_url = Some(url);
     }
-    let mut target = HttpService::named(&entered.service, &settings, keys)?;
+    let mut target = HttpService::by_name(&entered.service, &settings, keys)?;
     if let Some(key) = &entered.key {
         keys.learn(key);
         target.key = Some(crate::config::Key::Literal(key.clone()));

@@ -11,7 +11,7 @@ mod offers;
 mod profiles;
 mod services;
 
-pub use self::choice::{Origin, mistaken, unused};
+pub use self::choice::{Origin, mistaken, unused_keys};
 pub use self::error::ModelError;
 pub use self::keys::{KeyCommandError, KeyFile, KeyFileError, Keys};
 pub use self::models::{ModelCheck, ModelChoice, Models};

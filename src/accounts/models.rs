@@ -148,7 +148,7 @@ impl Models {
         if provider != service {
             return Ok(());
         }
-        self.use_model(&self.named(service)?, &model, origin).map(drop)
+        self.use_model(&self.service(service)?, &model, origin).map(drop)
     }
 
     pub fn thinking(&self) -> ThinkingLevel {
@@ -274,13 +274,13 @@ impl Models {
         })
     }
 
-    fn named(&self, provider: &str) -> Result<Service, ModelError> {
+    fn service(&self, provider: &str) -> Result<Service, ModelError> {
         let found = self.found.lock();
         if let Some(service) = found.iter().find(|service| service.name() == provider) {
             return Ok(service.clone());
         }
         let context = self.context();
-        Service::named(provider, &context.settings, &context.keys)
+        Service::by_name(provider, &context.settings, &context.keys)
     }
 
     fn use_model(&self, service: &Service, model: &str, origin: Origin) -> Result<ModelChoice, ModelError> {
@@ -352,7 +352,7 @@ fn describe(service: &Service, made: &ActiveModel, origin: Origin) -> ModelChoic
 }
 
 /// Returns what is known about the model, or else where it comes from.
-fn noted(note: String, known: &Profile) -> String {
+fn model_note(note: String, known: &Profile) -> String {
     profiles::as_text(known).unwrap_or(note)
 }
 

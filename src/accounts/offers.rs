@@ -57,15 +57,19 @@ pub async fn offers(
     let in_use =
         first_choice(&mut settings, &keys).ok().map(|(service, model, _)| (service.name().to_owned(), model));
     let services = match only {
-        Some(wanted) => vec![Service::named(wanted, &settings, &keys)?],
-        None => ready(&settings, &keys, lists).await?,
+        Some(wanted) => vec![Service::by_name(wanted, &settings, &keys)?],
+        None => ready_services(&settings, &keys, lists).await?,
     };
     let asked = services.iter().map(|service| offer(service, &settings, &keys, lists, in_use.as_ref()));
     Ok(futures::future::join_all(asked).await)
 }
 
 /// Returns the configured services, and those found on this machine.
-async fn ready(settings: &Settings, keys: &Keys, lists: ListSource) -> Result<Vec<Service>, ModelError> {
+async fn ready_services(
+    settings: &Settings,
+    keys: &Keys,
+    lists: ListSource,
+) -> Result<Vec<Service>, ModelError> {
     let mut services = Service::configured(settings, keys)?;
     if lists == ListSource::Live {
         let found = Service::search(settings, keys).await;
@@ -84,8 +88,8 @@ async fn offer(
 ) -> Offer {
     let address = service.target().map(|target| shown_address(&target.base_url));
     let listed = match (service.target(), lists) {
-        (Some(target), ListSource::Live) => listed(target, settings, keys).await,
-        (None, ListSource::Live) | (_, ListSource::Known) => Ok(known(service)),
+        (Some(target), ListSource::Live) => fetch_list(target, settings, keys).await,
+        (None, ListSource::Live) | (_, ListSource::Known) => Ok(known_models(service)),
     };
     let offered = |ListedModel { name, profile }: ListedModel| OfferedModel {
         profile: profiles::profile(service, &name, settings, profile),
@@ -97,7 +101,7 @@ async fn offer(
 }
 
 /// Returns the models known without a request: those of the catalog and of the settings.
-pub(super) fn known(service: &Service) -> Vec<ListedModel> {
+pub(super) fn known_models(service: &Service) -> Vec<ListedModel> {
     let rows = catalog::rows(service.name()).map(|row| row.name.to_owned());
     let mut names: Vec<String> = service.models();
     names.extend(rows);
@@ -107,7 +111,7 @@ pub(super) fn known(service: &Service) -> Vec<ListedModel> {
 }
 
 /// Returns a service's current list; runs commands that print keys, because the user asked for the list.
-pub(super) async fn listed(
+pub(super) async fn fetch_list(
     target: &HttpService,
     settings: &Settings,
     keys: &Keys,

@@ -44,10 +44,10 @@ fn here(target: &HttpService, reported: Profile) -> Profile {
 fn overridden(known: Profile, provider: &str, model: &str, overrides: &[ModelOverride]) -> Profile {
     let of = |name: &str| overrides.iter().find(|one| one.name.eq_ignore_ascii_case(name));
     let said = [of(model), of(&format!("{provider}/{model}"))];
-    said.into_iter().flatten().fold(known, said_over)
+    said.into_iter().flatten().fold(known, with_override)
 }
 
-fn said_over(known: Profile, said: &ModelOverride) -> Profile {
+fn with_override(known: Profile, said: &ModelOverride) -> Profile {
     Profile {
         window: said.window.or(known.window),
         max_output: said.max_output.or(known.max_output),
@@ -109,7 +109,7 @@ mod tests {
     fn service(name: &str, settings: &Settings) -> Service {
         let mut settings = settings.clone();
         settings.own(name).api_key = Some(Key::literal("k"));
-        Service::named(name, &settings, &Keys::of(&settings)).unwrap()
+        Service::by_name(name, &settings, &Keys::of(&settings)).unwrap()
     }
 
     fn of(name: &str, model: &str, settings: &Settings) -> Profile {

@@ -63,11 +63,11 @@ pub(super) struct ConnectionContext {
 
 impl Service {
     /// Returns the service of that name. Errs if there is none, or if something that it needs is missing.
-    pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
+    pub fn by_name(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
         if name == Offline::NAME {
             return Ok(Self::Offline);
         }
-        let target = HttpService::named(name, settings, keys)?;
+        let target = HttpService::by_name(name, settings, keys)?;
         target.has_its_key()?;
         Ok(Self::Http(Box::new(target)))
     }
@@ -78,10 +78,10 @@ impl Service {
         for name in names(settings) {
             let set = settings.providers.get(name);
             let addressed = set.is_some_and(|set| set.base_url.is_some() || set.model.is_some());
-            let keyed = set.is_some_and(|set| set.api_key.is_some()) || keys.stored(name)?.is_some();
+            let keyed = set.is_some_and(|set| set.api_key.is_some()) || keys.stored_key(name)?.is_some();
             let is_own = set.is_some() && preset(name).is_none();
             if (addressed || keyed || is_own)
-                && let Ok(service) = Self::named(name, settings, keys)
+                && let Ok(service) = Self::by_name(name, settings, keys)
             {
                 ready.push(service);
             }
@@ -90,8 +90,8 @@ impl Service {
     }
 
     /// Returns a server that was found on this machine, with the settings for its kind.
-    pub fn found(found: RunningServer, settings: &Settings, keys: &Keys) -> Option<Self> {
-        let mut target = HttpService::named(found.preset.name, settings, keys).ok()?;
+    pub fn from_running(found: RunningServer, settings: &Settings, keys: &Keys) -> Option<Self> {
+        let mut target = HttpService::by_name(found.preset.name, settings, keys).ok()?;
         let is_set = settings.providers.get(found.preset.name).is_some_and(|set| set.base_url.is_some());
         if !is_set {
             target.base_url = target.preset.at(&found.url, target.codec);
@@ -201,7 +201,7 @@ impl HttpService {
     }
 
     /// Returns the service of that name, with or without a key.
-    pub fn named(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
+    pub fn by_name(name: &str, settings: &Settings, keys: &Keys) -> Result<Self, ModelError> {
         let nothing = ProviderSettings::default();
         let set = settings.providers.get(name).unwrap_or(&nothing);
         let row = base_of(name, settings)?;
@@ -214,7 +214,7 @@ impl HttpService {
         let key = match &set.api_key {
             Some(key) => Some(key.clone()),
             None if set.moved_by_project => None,
-            None => keys.stored(name)?.map(Key::Literal),
+            None => keys.stored_key(name)?.map(Key::Literal),
         };
         let mut models: Vec<String> = set.model.iter().chain(&set.models).cloned().collect();
         models.extend(row.default_model.filter(|_| models.is_empty()).map(str::to_owned));
@@ -321,5 +321,5 @@ pub(super) fn places(settings: &Settings) -> Vec<Probe> {
 /// Returns the model servers that answer at these addresses.
 pub(super) async fn discover(places: Vec<Probe>, settings: &Settings, keys: &Keys) -> Vec<Service> {
     let found = probe_local(places, PATIENCE).await;
-    found.into_iter().filter_map(|found| Service::found(found, settings, keys)).collect()
+    found.into_iter().filter_map(|found| Service::from_running(found, settings, keys)).collect()
 }

@@ -99,18 +99,18 @@ pub fn advice_at_start(loaded: &LoadedSettings) -> Vec<String> {
     let rebound = rebound.iter().map(ToString::to_string);
     warnings
         .chain(rebound)
-        .chain(misnamed(&loaded.settings))
-        .chain(unidentified(&loaded.settings))
+        .chain(unknown_name_notes(&loaded.settings))
+        .chain(idle_command_notes(&loaded.settings))
         .chain(no_domains(&loaded.settings))
-        .chain(accounts::unused(&loaded.settings))
+        .chain(accounts::unused_keys(&loaded.settings))
         .chain(accounts::mistaken(&loaded.settings))
         .collect()
 }
 
 /// Returns a sentence for each service section that names an unknown preset or quirk.
-fn misnamed(settings: &Settings) -> Vec<String> {
+fn unknown_name_notes(settings: &Settings) -> Vec<String> {
     let keys = Keys::of(settings);
-    let error = |name: &String| match HttpService::named(name, settings, &keys) {
+    let error = |name: &String| match HttpService::by_name(name, settings, &keys) {
         Err(error @ (ModelError::NoPreset { .. } | ModelError::Quirk { .. })) => Some(format!("{error}.")),
         // Other errors are reported when the service is used.
         Ok(_) | Err(_) => None,
@@ -119,7 +119,7 @@ fn misnamed(settings: &Settings) -> Vec<String> {
 }
 
 /// Returns a sentence for each safe command that has no effect.
-fn unidentified(settings: &Settings) -> Vec<String> {
+fn idle_command_notes(settings: &Settings) -> Vec<String> {
     let all = settings.shell.safe_commands.iter().filter(|text| command_words(text).is_none());
     let sentence = |text: &String| {
         format!("`shell.safe_commands`: {} is not identified by its words, and has no effect.", code(text))
@@ -586,7 +586,7 @@ pub fn plan_context(world: &World, settings: &Settings, folder: &Path) -> PlanCo
 }
 
 /// Plans a call as the tool of this name would; `None` if there is none, or if it refuses.
-pub async fn planned(
+pub async fn plan_call(
     world: &World,
     settings: &Settings,
     folder: &Path,

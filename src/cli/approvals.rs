@@ -43,7 +43,7 @@ pub(super) async fn run(what: ListCommand<Decide, ListArgs>, world: &World, flag
         Decide::Yes(yes) => decide::yes(&context, yes).await,
         Decide::No { ids, all, note, json } => {
             let reason = note.filter(|note| !note.trim().is_empty());
-            let ids = if all { decide::undecided(&context, |_| true).await? } else { ids };
+            let ids = if all { decide::undecided_ids(&context, |_| true).await? } else { ids };
             decide::all(&context, &ids, &Approval::Deny { reason }, json).await
         }
         Decide::Later { ids, json } => decide::all(&context, &ids, &Approval::Later, json).await,
@@ -66,7 +66,7 @@ struct RequestRow<'a> {
     created: String,
 }
 
-fn listed(one: &StoredRequest) -> RequestRow<'_> {
+fn request_row(one: &StoredRequest) -> RequestRow<'_> {
     RequestRow {
         request: WaitingRequest::of(&one.request),
         state: one.state,

@@ -12,7 +12,7 @@ use super::error::{CliError, Result};
 use super::table::table;
 use crate::app::open_store_for_lists;
 use crate::stdx::clock::system_zone;
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 use crate::store::{AuditFilter, AuditRow, Store};
 use crate::workspace::{World, load_settings};
 
@@ -113,14 +113,14 @@ async fn verify(store: &Store, head: Option<String>, json: bool) -> Result<()> {
     let pruned = match check.pruned {
         0 => String::new(),
         1 => ", after 1 pruned row".to_owned(),
-        many => format!(", after {} pruned rows", grouped(many)),
+        many => format!(", after {} pruned rows", group_digits(many)),
     };
     let end = check.head.as_ref().map_or(String::new(), |head| format!(", head {}", head.short()));
     match (json, &check.finding) {
         (true, _) => console::json(&check)?,
         (false, None) if check.rows == 0 => console::out("The audit is empty.\n")?,
         (false, None) => {
-            console::out(&format!("The audit is intact: {} rows{pruned}{end}.\n", grouped(check.rows)))?;
+            console::out(&format!("The audit is intact: {} rows{pruned}{end}.\n", group_digits(check.rows)))?;
         }
         (false, Some(_)) => {}
     }
@@ -128,7 +128,7 @@ async fn verify(store: &Store, head: Option<String>, json: bool) -> Result<()> {
         None => Ok(()),
         Some(finding) => {
             let error = CliError::error(format!("audit verification failed: {finding}"));
-            let sound = format!("{} rows before that are intact{pruned}", grouped(check.rows));
+            let sound = format!("{} rows before that are intact{pruned}", group_digits(check.rows));
             Err(error.hint(sound).hint("back up the data folder before you continue"))
         }
     }
@@ -138,7 +138,7 @@ async fn prune(before: &str, store: &Store) -> Result<()> {
     let begin = begin("--before", before, store.clock().now(), &system_zone())?;
     let words = match store.prune_audit(begin).await? {
         Some(pruned) => {
-            let (from, to) = (grouped(pruned.from), grouped(pruned.to));
+            let (from, to) = (group_digits(pruned.from), group_digits(pruned.to));
             format!(
                 "Rows {from} to {to} were removed; a row records it, and the rest can still be verified.\n"
             )

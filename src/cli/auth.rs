@@ -55,9 +55,9 @@ impl From<ModelError> for CliError {
 
 fn add(service: &str, loaded: &LoadedSettings) -> Result<()> {
     let keys = Keys::of(&loaded.settings);
-    let name = known(service, &loaded.settings, &keys)?;
+    let name = service_name(service, &loaded.settings, &keys)?;
     // An unusable file is reported before the key is typed.
-    keys.stored(&name)?;
+    keys.stored_key(&name)?;
     let key = secret::key(&name)?;
     let again = if keys.keep(&name, &key)? { ", replacing the old one" } else { "" };
     let place = keys.file().path().display();
@@ -110,7 +110,7 @@ fn list(loaded: &LoadedSettings, as_json: bool) -> Result<()> {
     }
     for name in &names {
         let set = set_key(name, loaded);
-        let stored = keys.stored(name)?;
+        let stored = keys.stored_key(name)?;
         let counts = set.is_none();
         let row =
             |key: String, from: String, counts| AuthRow { service: (*name).to_owned(), key, from, counts };
@@ -140,7 +140,7 @@ async fn test(service: Option<&str>, loaded: &LoadedSettings) -> Result<()> {
     let mut settings = loaded.settings.clone();
     let keys = Keys::of(&settings);
     let names = match service {
-        Some(service) => vec![known(service, &settings, &keys)?],
+        Some(service) => vec![service_name(service, &settings, &keys)?],
         None => {
             let ready = Service::configured(&settings, &keys)?;
             let mut names: Vec<String> = ready.iter().map(|service| service.name().to_owned()).collect();
@@ -157,7 +157,7 @@ async fn test(service: Option<&str>, loaded: &LoadedSettings) -> Result<()> {
     }
     let mut failed = 0;
     for name in &names {
-        let target = HttpService::named(name, &settings, &keys)?;
+        let target = HttpService::by_name(name, &settings, &keys)?;
         console::notes(target.warning());
         match check(&target, &settings, &keys).await {
             Ok(models) => console::out(&good(name, target.key.as_ref(), loaded, &keys, models.len()))?,
@@ -190,13 +190,13 @@ fn good(name: &str, key: Option<&Key>, loaded: &LoadedSettings, keys: &Keys, mod
 }
 
 /// Returns the service's name as it is stored. Errors if there is no such service, or if it takes no key.
-fn known(service: &str, settings: &Settings, keys: &Keys) -> Result<String> {
+fn service_name(service: &str, settings: &Settings, keys: &Keys) -> Result<String> {
     let name = service.trim().to_ascii_lowercase();
     if name == "offline" || name == "auto" {
         let error = CliError::usage(format!("`{name}` is not a known service"));
         return Err(error.hint("`co auth list` names the services"));
     }
-    match HttpService::named(&name, settings, keys) {
+    match HttpService::by_name(&name, settings, keys) {
         Ok(_) | Err(ModelError::NoAddress { .. }) => Ok(name),
         Err(error) => Err(error.into()),
     }

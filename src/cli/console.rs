@@ -15,13 +15,13 @@ pub(super) fn out(text: &str) -> Result<()> {
 /// Writes JSON to standard output; control and formatting characters in it are escaped.
 pub(super) fn json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
-    write(&format!("{}\n", escaped(&text)))
+    write(&format!("{}\n", escape(&text)))
 }
 
 /// Writes JSON on one line, for consumers that read line by line.
 pub(super) fn json_line(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string(value).map_err(io::Error::from)?;
-    write(&format!("{}\n", escaped(&text)))
+    write(&format!("{}\n", escape(&text)))
 }
 
 /// Writes a sanitized line to standard error. A failure to write is ignored.
@@ -62,7 +62,7 @@ pub(super) fn write(text: &str) -> Result<()> {
 
 /// Escapes characters beyond ASCII that act on a terminal or hide text, which JSON leaves as they are. They
 /// occur in strings only, where an escape means the same.
-fn escaped(json: &str) -> String {
+fn escape(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         let mut buffer = [0; 4];
@@ -87,10 +87,10 @@ mod tests {
     fn json_keeps_its_meaning_and_acts_on_no_terminal() {
         for text in ["plain é 🚀", "\u{9b}31m", "\u{202e}x", "\u{e0041}", "a\u{200b}b\u{1b}"] {
             let json = serde_json::to_string(text).unwrap();
-            let shown = escaped(&json);
+            let shown = escape(&json);
             assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
             assert_eq!(sanitize(&shown), shown);
         }
-        assert_eq!(escaped("\"é🚀\""), "\"é🚀\"");
+        assert_eq!(escape("\"é🚀\""), "\"é🚀\"");
     }
 }

@@ -17,7 +17,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use super::error::{CliError, Result};
 use crate::config::default_data_dir;
 use crate::stdx::fs::{create_private_dir, open_private};
-use crate::stdx::secrecy::masked;
+use crate::stdx::secrecy::mask;
 use crate::telemetry::{CRATES, Telemetry};
 
 /// The size in bytes at which the file is turned over.
@@ -114,7 +114,7 @@ impl Write for RotatingFile {
             self.turn_over()?;
         }
         let text = String::from_utf8_lossy(line);
-        let text = masked(&text);
+        let text = mask(&text);
         self.file.write_all(text.as_bytes())?;
         self.size += text.len() as u64;
         Ok(line.len())

@@ -11,7 +11,7 @@ use super::args::{Doctor, Flags};
 use super::console;
 use super::error::{CliError, Result};
 use super::input::Terminals;
-use super::secret::{UNCHANGED, agreed};
+use super::secret::{UNCHANGED, confirm};
 use crate::app::{open_store, open_store_to_read, tools};
 use crate::config::Settings;
 use crate::runtime::SandboxStatus;
@@ -44,7 +44,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags) -> Result<()>
              kept next to it.\n"
         ))?;
         let question = format!("Restore {}? y/N ", copy.display());
-        if !agreed(what.yes, &question)? {
+        if !confirm(what.yes, &question)? {
             return console::out(UNCHANGED);
         }
         let old_folder = off_thread({
@@ -59,7 +59,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags) -> Result<()>
         ));
     }
     if what.salvage {
-        if !agreed(what.yes, "Save what can be read into a new database? y/N ")? {
+        if !confirm(what.yes, "Save what can be read into a new database? y/N ")? {
             return console::out(UNCHANGED);
         }
         let saved = off_thread(move || salvage(&data, now)).await?;
@@ -75,7 +75,7 @@ pub(super) async fn run(what: Doctor, world: &World, flags: Flags) -> Result<()>
             && (what.yes || (Terminals::of_process().interactive() && !what.json))
         {
             console::out("The triggers that protect audit rows from changes are missing.\n")?;
-            if agreed(what.yes, "Restore them? y/N ")? {
+            if confirm(what.yes, "Restore them? y/N ")? {
                 off_thread({
                     let data = data.clone();
                     move || protect_audit(&data)

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::args::{EvalArgs, Flags};
 use super::console;
 use super::error::{CliError, Kind, Result};
-use super::print::chosen;
+use super::print::choose_model;
 use super::signals::Stop;
 use super::table::table;
 use crate::app::known_tools;
@@ -48,10 +48,10 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
         }
     }
     let text = read_cases(what.file.as_deref())?;
-    let cases = wanted(&what, parse(&text))?;
+    let cases = wanted_cases(&what, parse(&text))?;
     let baselines = baselines(&what, &world.workspace)?;
     let stop = Stop::on_signals()?;
-    let models = Arc::new(chosen(world, &loaded).await?);
+    let models = Arc::new(choose_model(world, &loaded).await?);
     let current = models.current();
     let model = what.model_tag.clone().unwrap_or_else(|| format!("{}-{}", current.provider, current.model));
     let config = ResultConfig {
@@ -74,7 +74,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
         let error = CliError::usage(format!("`--max-usd`: the price of {model} is not known"));
         return Err(error.hint("`[models.\"NAME\"]` in your settings takes prices: `co help settings`"));
     }
-    let offered = runner.offered();
+    let offered = runner.tool_names();
     let offered: BTreeSet<&str> = offered.iter().map(String::as_str).collect();
     let runnable: Vec<&Case> = cases.iter().filter(|case| case.missing(&offered).is_empty()).collect();
     console::note(&format!(
@@ -125,7 +125,7 @@ pub(super) async fn run(what: EvalArgs, world: &World, flags: Flags) -> Result<(
         Gate::Passed => Ok(()),
         Gate::BelowThreshold if results.overall().scorable == 0 => {
             let error = CliError::error("no case could be scored");
-            Err(error.hint(unscored(&results, &settings)))
+            Err(error.hint(no_score_advice(&results, &settings)))
         }
         Gate::BelowThreshold => Err(CliError::error(format!(
             "the accuracy of {} is below the threshold of {}",
@@ -152,7 +152,7 @@ fn identity(cases: &str, world: &World, settings: &Settings, model: &str) -> Str
 }
 
 /// Returns the advice where nothing could be scored.
-fn unscored(results: &Results, settings: &Settings) -> String {
+fn no_score_advice(results: &Results, settings: &Settings) -> String {
     let first = results.cases.iter().flat_map(|case| &case.runs).find_map(|run| run.error_msg.clone());
     match first {
         Some(why) => format!("every run had a temporary failure: {why}"),
@@ -170,7 +170,7 @@ fn read_cases(file: Option<&Path>) -> Result<String> {
 }
 
 /// Returns the cases that are to be run; says what is wrong with the others.
-fn wanted(what: &EvalArgs, found: Cases) -> Result<Vec<Case>> {
+fn wanted_cases(what: &EvalArgs, found: Cases) -> Result<Vec<Case>> {
     let name =
         what.file.as_ref().map_or_else(|| "the built-in cases".to_owned(), |file| file.display().to_string());
     console::notes(found.faults.iter().map(|(line, fault)| format!("{name}:{line}: {fault}")));

@@ -22,9 +22,9 @@ pub(super) fn run(words: &[String]) -> Result<()> {
     let text = match (topic, command) {
         (Some(topic), None) => topic.whole(),
         (Some(topic), Some(command)) => {
-            format!("{}\n-- The command co {name} --\n\n{}", topic.whole(), helped(command))
+            format!("{}\n-- The command co {name} --\n\n{}", topic.whole(), command_help(command))
         }
-        (None, Some(command)) => helped(command),
+        (None, Some(command)) => command_help(command),
         (None, None) => {
             let commands = root.get_subcommands().map(Command::get_name);
             let like = nearest(&name, commands.chain(TOPICS.iter().map(|topic| topic.name)))
@@ -43,7 +43,7 @@ fn whole_command() -> Command {
     root
 }
 
-fn helped(command: &Command) -> String {
+fn command_help(command: &Command) -> String {
     command.clone().render_long_help().to_string()
 }
 

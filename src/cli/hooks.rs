@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::args::{Flags, HookSelection, HooksAction, ListCommand};
 use super::console;
 use super::error::{CliError, Result};
-use super::secret::{UNCHANGED, agreed};
+use super::secret::{UNCHANGED, confirm};
 use super::table::table;
 use crate::app::open_store;
 use crate::config::{FolderTrust, LoadedSettings};
@@ -90,7 +90,7 @@ impl<'a> HooksCommand<'a> {
             let rows = hooks.iter().map(|hook| self.columns(hook));
             console::out(&table(["NAME", "EVENT", "TOOL", "STATE", "COMMAND"], rows))?;
         }
-        broken(&problems)
+        check_problems(&problems)
     }
 
     fn columns(&self, FoundHook { def, state }: &FoundHook) -> [String; 5] {
@@ -137,8 +137,8 @@ impl<'a> HooksCommand<'a> {
 
     async fn trust(&self, picked: &HookSelection, yes: bool, store: &Store) -> Result<()> {
         let mut found = self.all();
-        broken(&found.problems)?;
-        let wanted = self.untrusted(&self.picked(&found.hooks, picked)?)?;
+        check_problems(&found.problems)?;
+        let wanted = self.untrusted_hooks(&self.picked_hooks(&found.hooks, picked)?)?;
         if wanted.is_empty() {
             return Ok(());
         }
@@ -146,13 +146,13 @@ impl<'a> HooksCommand<'a> {
             console::out(&self.trusted_text(def, hash))?;
         }
         let question = if wanted.len() == 1 { "Trust this hook? y/N " } else { "Trust these hooks? y/N " };
-        if !agreed(yes, question)? {
+        if !confirm(yes, question)? {
             return console::out(UNCHANGED);
         }
         for (def, hash) in &wanted {
             found.trusted.add(&def.file, &def.name, hash);
         }
-        found.trusted.write(self.files.trusted())?;
+        found.trusted.write(self.files.trust_file())?;
         for (def, hash) in wanted {
             let name = def.name.clone();
             store.note(AuditNote::HookTrusted { name, hash }).await?;
@@ -163,7 +163,7 @@ impl<'a> HooksCommand<'a> {
 
     /// Returns those hooks that are not trusted yet, with the hashes of their contents. Errors for one that
     /// cannot be trusted.
-    fn untrusted(&self, hooks: &[&FoundHook]) -> Result<Vec<(HookDef, String)>> {
+    fn untrusted_hooks(&self, hooks: &[&FoundHook]) -> Result<Vec<(HookDef, String)>> {
         let mut wanted = Vec::new();
         for FoundHook { def, state } in hooks {
             match (self.is_in_effect(def), state) {
@@ -217,9 +217,9 @@ impl<'a> HooksCommand<'a> {
     /// Revokes trust and returns the names of the hooks that were trusted until now.
     fn untrust(&self, picked: &HookSelection) -> Result<Vec<String>> {
         let mut found = self.all();
-        broken(&found.problems)?;
+        check_problems(&found.problems)?;
         let wanted: Vec<HookDef> =
-            self.picked(&found.hooks, picked)?.into_iter().map(|hook| hook.def.clone()).collect();
+            self.picked_hooks(&found.hooks, picked)?.into_iter().map(|hook| hook.def.clone()).collect();
         let (mut lines, mut untrusted) = (String::new(), Vec::new());
         for def in &wanted {
             let was_trusted = found.trusted.remove(&def.file, &def.name);
@@ -227,13 +227,13 @@ impl<'a> HooksCommand<'a> {
             lines.push_str(&format!("{} {verb} trusted.\n", def.name));
             untrusted.extend(was_trusted.then(|| def.name.clone()));
         }
-        found.trusted.write(self.files.trusted())?;
+        found.trusted.write(self.files.trust_file())?;
         console::out(&lines)?;
         Ok(untrusted)
     }
 
     /// Returns the hooks of these names; errors for an unknown name.
-    fn picked<'b>(&self, hooks: &'b [FoundHook], picked: &HookSelection) -> Result<Vec<&'b FoundHook>> {
+    fn picked_hooks<'b>(&self, hooks: &'b [FoundHook], picked: &HookSelection) -> Result<Vec<&'b FoundHook>> {
         if picked.all {
             return Ok(hooks.iter().filter(|hook| self.is_in_effect(&hook.def)).collect());
         }
@@ -259,7 +259,7 @@ fn unknown(name: &str, hooks: &[FoundHook]) -> CliError {
 }
 
 /// Returns an error if there are problems with the hook files.
-fn broken(problems: &[String]) -> Result<()> {
+fn check_problems(problems: &[String]) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
     }

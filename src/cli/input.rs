@@ -32,7 +32,7 @@ impl Terminals {
 /// empty.
 pub(super) fn prompt(words: &str, at: Terminals) -> Result<Prompt> {
     let piped = if at.stdin { String::new() } else { read_all()? };
-    let text = joined(words, &piped);
+    let text = join(words, &piped);
     if text.is_empty() {
         let error = CliError::usage("the prompt is empty");
         return Err(error.hint("`co -p \"your prompt\"`, or pipe a text into `co -p`"));
@@ -55,7 +55,7 @@ fn read_all() -> Result<String> {
 }
 
 /// Joins the words and the piped text.
-fn joined(words: &str, piped: &str) -> String {
+fn join(words: &str, piped: &str) -> String {
     match (words.trim(), piped.trim_end()) {
         ("", piped) => piped.trim().to_owned(),
         (words, "") => words.to_owned(),
@@ -75,7 +75,7 @@ mod tests {
             (" do it ", "  a\n  b\n", "do it\n\n  a\n  b"),
             (" ", "\n", ""),
         ] {
-            assert_eq!(joined(words, piped), prompt);
+            assert_eq!(join(words, piped), prompt);
         }
     }
 }

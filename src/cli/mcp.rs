@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::{Flags, ListCommand, McpAction};
 use super::console;
 use super::error::{CliError, Kind, Result};
-use super::secret::{UNCHANGED, agreed};
+use super::secret::{UNCHANGED, confirm};
 use super::table::{columns, table};
 use crate::app::{server_place, tools};
 use crate::config::{SERVER_PRESETS, ServerApproval, ServerScope, ServerSettings, Settings, WriteError};
@@ -17,7 +17,7 @@ use crate::stdx::moment::duration;
 use crate::stdx::text::{one_line_summary, sanitize, sanitize_line};
 use crate::tool::ToolSpec;
 use crate::tool::mcp::{
-    ServerEnvironment, ServerFacts, ServerState, ServerStatus, Servers, configured, log_in, log_out,
+    ServerEnvironment, ServerFacts, ServerState, ServerStatus, Servers, configured_servers, log_in, log_out,
 };
 use crate::workspace::{World, agree_to_server, load_settings};
 
@@ -51,39 +51,39 @@ pub(super) async fn run(what: ListCommand<McpAction>, world: &World, flags: Flag
             };
             new.env.extend(env);
             new.never_ask |= never_ask;
-            changed(&name, "Added", || add_server(world, &name, &new))?;
+            change_server(&name, "Added", || add_server(world, &name, &new))?;
             console::note(&format!("co: `co mcp test {name}` connects it and lists its tools"));
             Ok(())
         }
         McpAction::Remove { name } => {
-            if known(&name, &settings)?.scope != ServerScope::User {
+            if server_settings(&name, &settings)?.scope != ServerScope::User {
                 let error = CliError::usage(format!("{name} is a server of this project"));
                 return Err(error.hint(format!("`co mcp disable {name}` ends its use")));
             }
             let path = remove_server(world, &name).map_err(|error| CliError::new(Kind::Error, error))?;
             console::out(&format!("Removed {name} from {}.\n", path.display()))
         }
-        McpAction::Enable { name, yes } => match known(&name, &settings)?.scope.clone() {
-            ServerScope::User => changed(&name, "Switched on", || switch_server(world, &name, true)),
+        McpAction::Enable { name, yes } => match server_settings(&name, &settings)?.scope.clone() {
+            ServerScope::User => change_server(&name, "Switched on", || switch_server(world, &name, true)),
             ServerScope::Project { .. } => {
                 console::out(&format!("{name} of this project is used already.\n"))
             }
-            ServerScope::Held { why, content: None } => Err(failed(&name, "cannot be used", &why)),
+            ServerScope::Held { why, content: None } => Err(server_error(&name, "cannot be used", &why)),
             ServerScope::Held { content: Some(content), .. } => {
-                let one = known(&name, &settings)?;
+                let one = server_settings(&name, &settings)?;
                 agree(&name, one, (&content, yes), world, &settings)
             }
         },
-        McpAction::Disable { name } => match known(&name, &settings)?.scope {
-            ServerScope::User => changed(&name, "Switched off", || switch_server(world, &name, false)),
+        McpAction::Disable { name } => match server_settings(&name, &settings)?.scope {
+            ServerScope::User => change_server(&name, "Switched off", || switch_server(world, &name, false)),
             ServerScope::Project { .. } | ServerScope::Held { .. } => {
                 let forgotten = agree_to_server(world, &settings.data_dir, &name, None);
-                forgotten.map_err(|why| failed(&name, "cannot be switched off", &why))?;
+                forgotten.map_err(|why| server_error(&name, "cannot be switched off", &why))?;
                 console::out(&format!("{name} of this project is not used any more.\n"))
             }
         },
         McpAction::Login { name, scope, no_browser } => {
-            let one = known(&name, &settings)?;
+            let one = server_settings(&name, &settings)?;
             let place = place(world, &settings);
             let show = |address: &str| {
                 console::note(&format!("co: log in at this address:\n{}", sanitize_line(address)));
@@ -92,12 +92,14 @@ pub(super) async fn run(what: ListCommand<McpAction>, world: &World, flags: Flag
                 }
             };
             let done = log_in(&name, one, &place, &scope, show).await;
-            done.map_err(|why| failed(&name, "cannot be logged in to", &why))?;
+            done.map_err(|why| server_error(&name, "cannot be logged in to", &why))?;
             console::out(&format!("Logged in to {name}.\n"))
         }
         McpAction::Logout { name } => {
-            let removed = log_out(&name, known(&name, &settings)?, &place(world, &settings));
-            match removed.map_err(|error| failed(&name, "cannot be logged out of", &error.to_string()))? {
+            let removed = log_out(&name, server_settings(&name, &settings)?, &place(world, &settings));
+            match removed
+                .map_err(|error| server_error(&name, "cannot be logged out of", &error.to_string()))?
+            {
                 true => console::out(&format!("The tokens of {name} are removed.\n")),
                 false => console::out(&format!("There are no tokens of {name}.\n")),
             }
@@ -110,11 +112,11 @@ fn place(world: &World, settings: &Settings) -> ServerEnvironment {
     server_place(world, settings, &tools.child_env, &tools.sandbox)
 }
 
-fn failed(name: &str, what: &str, why: &str) -> CliError {
+fn server_error(name: &str, what: &str, why: &str) -> CliError {
     CliError::error(format!("{name} {what}: {}", sanitize_line(why)))
 }
 
-fn known<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {
+fn server_settings<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {
     settings.mcp_servers.get(name).ok_or_else(|| {
         let text = format!("there is no server {}", sanitize_line(name));
         CliError::usage(text).hint("`co mcp list` lists them, `co mcp add` adds one")
@@ -122,7 +124,7 @@ fn known<'a>(name: &str, settings: &'a Settings) -> Result<&'a ServerSettings> {
 }
 
 /// Changes the settings of a server, and says so.
-fn changed(
+fn change_server(
     name: &str,
     done: &str,
     change: impl FnOnce() -> std::result::Result<PathBuf, WriteError>,
@@ -145,19 +147,19 @@ fn agree(
     settings: &Settings,
 ) -> Result<()> {
     console::out(&format!("{name}\n"))?;
-    for line in one.written().into_iter().chain(one.variables()) {
+    for line in one.written_lines().into_iter().chain(one.variables()) {
         console::out(&format!("  {}\n", sanitize_line(&line)))?;
     }
-    if !agreed(yes, "Use this server of the project? y/N ")? {
+    if !confirm(yes, "Use this server of the project? y/N ")? {
         return console::out(UNCHANGED);
     }
     let done = agree_to_server(world, &settings.data_dir, name, Some(content));
-    done.map_err(|why| failed(name, "cannot be switched on", &why))?;
+    done.map_err(|why| server_error(name, "cannot be switched on", &why))?;
     console::out(&format!("{name} is used in this folder, until its definition changes.\n"))
 }
 
 fn list(json: bool, settings: &Settings) -> Result<()> {
-    let all = configured(&settings.mcp_servers);
+    let all = configured_servers(&settings.mcp_servers);
     if json {
         return console::json(&all);
     }
@@ -193,18 +195,18 @@ struct ServerDescription {
 }
 
 /// Connects one server, whether it is switched on or not.
-async fn tried(name: &str, world: &World, settings: &Settings) -> Result<ServerDescription> {
-    let mut one = known(name, settings)?.clone();
+async fn try_server(name: &str, world: &World, settings: &Settings) -> Result<ServerDescription> {
+    let mut one = server_settings(name, settings)?.clone();
     one.enabled = true;
     if let ServerScope::Held { why, .. } = &one.scope {
-        return Err(failed(name, "is not used", why).hint(format!("`co mcp enable {name}` shows it")));
+        return Err(server_error(name, "is not used", why).hint(format!("`co mcp enable {name}` shows it")));
     }
     let tools = tools(world, settings);
     let place = server_place(world, settings, &tools.child_env, &tools.sandbox);
     let log = Servers::log_file(&place, name);
     let servers = Servers::new(&[(name.to_owned(), one)].into(), place, tools.registry.clone());
     servers.connect(None);
-    match servers.settled(name).await {
+    match servers.settled_state(name).await {
         Some(ServerState::Ready(facts)) => {
             let found = facts.tools.iter().filter_map(|name| Some(tools.registry.get(name)?.spec().clone()));
             let specs = found.collect();
@@ -220,7 +222,7 @@ async fn tried(name: &str, world: &World, settings: &Settings) -> Result<ServerD
 }
 
 async fn test(name: &str, json: bool, world: &World, settings: &Settings) -> Result<()> {
-    let ServerDescription { facts, log, .. } = tried(name, world, settings).await?;
+    let ServerDescription { facts, log, .. } = try_server(name, world, settings).await?;
     if json {
         return console::json(&facts);
     }
@@ -240,7 +242,7 @@ async fn test(name: &str, json: bool, world: &World, settings: &Settings) -> Res
 }
 
 async fn show_tools(name: &str, json: bool, world: &World, settings: &Settings) -> Result<()> {
-    let ServerDescription { specs, .. } = tried(name, world, settings).await?;
+    let ServerDescription { specs, .. } = try_server(name, world, settings).await?;
     let row = |spec: &'_ ToolSpec| -> [String; 3] {
         let asks = if spec.side_effect.is_none() { "only reads" } else { spec.risk.word() };
         let about = one_line_summary(&sanitize(&spec.description), ABOUT);

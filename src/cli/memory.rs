@@ -26,7 +26,7 @@ pub(super) async fn run(what: ListCommand<MemoryAction>, world: &World, flags: F
         MemoryAction::List(AsJson { json: true }) => return context.list(),
         MemoryAction::Search { words, json: true } => return context.search(&words.join(" ")),
         MemoryAction::Show { id, json: true } => {
-            let found = context.found(&id)?;
+            let found = context.find(&id)?;
             return console::json(&as_json(&found));
         }
         MemoryAction::Review { json: true, .. } => return context.review(),
@@ -51,7 +51,7 @@ struct MemoryCommand<'a> {
 }
 
 impl MemoryCommand<'_> {
-    fn found(&self, id: &str) -> Result<StoredMemory> {
+    fn find(&self, id: &str) -> Result<StoredMemory> {
         Ok(self.memories.find(&self.world.workspace, id_of(id)?)?)
     }
 
@@ -85,9 +85,9 @@ impl MemoryCommand<'_> {
     /// Opens a copy of the file, and replaces the file by what was saved, if it is a memory and the file is as it was.
     async fn edit(&self, id: &str) -> Result<()> {
         let editor = editor(self.world)?;
-        let old = self.found(id)?;
+        let old = self.find(id)?;
         let copy = Builder::new().prefix("co-memory-").suffix(".md").tempfile()?;
-        let before = old.memory.written();
+        let before = old.memory.file_text();
         fs::write(copy.path(), &before)?;
         let ended = edit(&editor, copy.path()).await?;
         let saved = fs::read(copy.path())?;

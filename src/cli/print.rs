@@ -53,7 +53,7 @@ impl PromptWithImages {
         let wrong = |error| CliError::new(Kind::Usage, error);
         let mut prompt = self.prompt;
         if !self.images.is_empty() {
-            let named = images::named(self.images, world).await.map_err(wrong)?;
+            let named = images::mentions(self.images, world).await.map_err(wrong)?;
             prompt.text = format!("{}\n\n{named}", prompt.text);
             prompt.named.extend(mentions(&named));
         }
@@ -95,7 +95,7 @@ async fn turn(
     let store = begin_store(&world, &loaded.settings)?;
     console::notes(advice_at_start(&loaded));
     let stop = Stop::on_signals()?;
-    let models = Arc::new(chosen(&world, &loaded).await?);
+    let models = Arc::new(choose_model(&world, &loaded).await?);
     console::notes(models.trouble());
     console::notes(world.private.is_some().then_some(IN_MEMORY));
     console::notes(models.warning());
@@ -186,7 +186,7 @@ fn say_words(words: &mut Option<mpsc::Receiver<String>>) {
 }
 
 /// Chooses the model. No frame is pending here, so local servers are looked for at once.
-pub(super) async fn chosen(world: &World, loaded: &LoadedSettings) -> Result<Models> {
+pub(super) async fn choose_model(world: &World, loaded: &LoadedSettings) -> Result<Models> {
     let pace = if Terminals::of_process().stdout { Pace::Reading } else { Pace::Instant };
     let models = Models::choose(&loaded.settings, Arc::clone(&world.clock), pace).map_err(AppError::from)?;
     models.ensure_named().await.map_err(AppError::from)?;
@@ -216,7 +216,7 @@ async fn outcome(session: &Session, went: HeadlessOutcome, signal: Option<u8>) -
     };
     let error = match end {
         TurnEnd::Completed => return shown_only(session).await,
-        TurnEnd::Deferred => waiting(session, signal).await?,
+        TurnEnd::Deferred => waiting_error(session, signal).await?,
         TurnEnd::Interrupted => match signal {
             Some(signal) => {
                 let error = CliError::message(Kind::Interrupted(signal), "stopped; all work is saved");
@@ -225,7 +225,7 @@ async fn outcome(session: &Session, went: HeadlessOutcome, signal: Option<u8>) -
             // The front end ended by itself, because the reader of standard output is gone.
             None => CliError::message(Kind::BrokenPipe, "the output was closed"),
         },
-        TurnEnd::LimitReached { limit } => limited(limit, id, capped.map(|question| question.flag())),
+        TurnEnd::LimitReached { limit } => limit_error(limit, id, capped.map(|question| question.flag())),
         TurnEnd::Failed { error } => CliError::provider(&error),
     };
     Ok(Some(error))
@@ -246,7 +246,7 @@ async fn shown_only(session: &Session) -> Result<Option<CliError>> {
 }
 
 /// Returns the error of a turn that waits for the user: how to decide, and how to continue.
-async fn waiting(session: &Session, signal: Option<u8>) -> Result<CliError> {
+async fn waiting_error(session: &Session, signal: Option<u8>) -> Result<CliError> {
     let id = session.id();
     let waiting = session.store().requests(RequestFilter::UndecidedOf(id.clone()), NAMED).await?;
     let message = match waiting.len() {
@@ -265,7 +265,7 @@ fn decidable(mut error: CliError, waiting: &[StoredRequest], session: &SessionId
 
 /// Returns the error of a turn ended by a limit; `raise` is the flag that would let it continue, if a cap
 /// ended it.
-fn limited(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError {
+fn limit_error(limit: Limit, session: &SessionId, raise: Option<String>) -> CliError {
     let (kind, hint) = match limit {
         Limit::Requests => (Kind::TurnLimit, "`--set max_requests=50` allows more"),
         Limit::Tokens => (Kind::Budget, "a new prompt starts a new budget"),

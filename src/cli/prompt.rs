@@ -15,7 +15,7 @@ use crate::approval::Policy;
 use crate::config::{FolderTrust, Settings};
 use crate::history::History;
 use crate::message::Message;
-use crate::stdx::text::{grouped, sanitize, sanitize_line};
+use crate::stdx::text::{group_digits, sanitize, sanitize_line};
 use crate::tool::mcp::Servers;
 use crate::workspace::rules::RuleBook;
 use crate::workspace::trust::{has_texts, trusted_contents};
@@ -85,7 +85,7 @@ async fn show_sent(
     let records = store.load(&id).await?;
     let sent = match request {
         Some(number) => prompt::sent_request(&records, turn, number).map(|one| vec![one]),
-        None => prompt::sent(&records, turn),
+        None => prompt::sent_prompts(&records, turn),
     };
     let sent = sent.map_err(|error| CliError::usage(format!("{id}: {error}")))?;
     if json {
@@ -114,14 +114,14 @@ async fn show_sent(
 fn as_text(parts: &[PromptPart], whole: u64) -> String {
     let mut text = String::new();
     for PromptPart { name, place, source, tokens, text: words } in parts {
-        let head = format!("── {name} ({}, {} tokens) {source}", place.word(), grouped(*tokens));
+        let head = format!("── {name} ({}, {} tokens) {source}", place.word(), group_digits(*tokens));
         text.push_str(&format!("{}\n{}\n\n", sanitize_line(&head), sanitize(words)));
     }
     let prefix: u64 = parts.iter().filter(|part| part.place.is_prefix()).map(|part| part.tokens).sum();
     text.push_str(&format!(
         "── {} tokens, {} of them in the prefix, which stays the same until a part of it changes\n",
-        grouped(whole),
-        grouped(prefix)
+        group_digits(whole),
+        group_digits(prefix)
     ));
     text
 }

@@ -18,7 +18,9 @@ use crate::config::{FolderTrust, Settings};
 use crate::stdx::text::{count, sanitize_line, width};
 use crate::store::{AuditNote, Store};
 use crate::tool::Registry;
-use crate::workspace::rules::{RuleBook, SaveRuleError, counting, revoke_rule, suggestions, text_of, tried};
+use crate::workspace::rules::{
+    RuleBook, SaveRuleError, count_past_calls, counting, revoke_rule, suggestions, text_of,
+};
 use crate::workspace::trust::trust_in;
 use crate::workspace::{World, load_settings};
 
@@ -92,7 +94,7 @@ impl CommandContext<'_> {
     /// Reports errors in the files, and files that are not in effect.
     fn tell_state(&self, folder: &Path) {
         console::notes(self.book.take_news());
-        console::notes(RuleBook::ignored(folder, self.trust_of(folder)));
+        console::notes(RuleBook::ignored_note(folder, self.trust_of(folder)));
     }
 
     fn check(&self, file: Option<&Path>) -> Result<()> {
@@ -141,7 +143,7 @@ impl CommandContext<'_> {
             return Err(CliError::usage("it contains no rule").hint(HOW_TO_TEST));
         }
         let past = self.store.past_calls(TRIED).await?;
-        let fares = tried(&rules, &past, &self.registry);
+        let fares = count_past_calls(&rules, &past, &self.registry);
         if json {
             return console::json(&json!({"matched": fares.matched, "of": fares.of, "denied": fares.denied}));
         }

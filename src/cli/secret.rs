@@ -22,7 +22,7 @@ const CTRL_U: u8 = 21;
 /// Reads the key of a service: from the terminal without echo, otherwise all of standard input.
 pub(super) fn key(service: &str) -> Result<Secret> {
     let prompt = format!("Key for {service} (it is not shown): ");
-    let text = if Terminals::of_process().stdin { unseen(&prompt)? } else { piped()? };
+    let text = if Terminals::of_process().stdin { unseen(&prompt)? } else { read_piped()? };
     let key = text.trim();
     if key.is_empty() {
         let error = CliError::usage("no key was entered, so nothing was changed");
@@ -35,7 +35,7 @@ pub(super) fn key(service: &str) -> Result<Secret> {
     Ok(Secret::new(key.to_owned()))
 }
 
-fn piped() -> Result<String> {
+fn read_piped() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
     let too_long = || CliError::usage("the piped input is not a key");
@@ -62,7 +62,7 @@ pub(super) fn line(prompt: &str) -> Result<Option<String>> {
 pub(super) const UNCHANGED: &str = "Nothing was changed.\n";
 
 /// Returns whether the user agrees; `--yes` answers the question. Errors if there is no terminal to ask on.
-pub(super) fn agreed(yes: bool, question: &str) -> Result<bool> {
+pub(super) fn confirm(yes: bool, question: &str) -> Result<bool> {
     if yes {
         return Ok(true);
     }

@@ -26,7 +26,7 @@ use crate::session::Session;
 use crate::stdx::clock::system_zone;
 use crate::stdx::fs::write_new_private;
 use crate::stdx::moment::age;
-use crate::stdx::text::{binary_size, grouped, one_line_summary, sanitize_line};
+use crate::stdx::text::{binary_size, group_digits, one_line_summary, sanitize_line};
 use crate::store::{FoundSession, RequestRetention, Retention, SessionFilter, SessionSummary, Store};
 use crate::workspace::{World, load_settings};
 
@@ -56,7 +56,7 @@ pub(super) async fn run(
         SessionsAction::Import { file } => import(&file, world, &settings).await,
         SessionsAction::Rename { session, title } => {
             let store = open_store(world, &settings).await?;
-            let mut owned = owned(&store, &session.id).await?;
+            let mut owned = take_ownership(&store, &session.id).await?;
             let title = one_line_summary(&title.join(" "), TITLE_WIDTH);
             if title.is_empty() {
                 return Err(CliError::usage("the title is empty"));
@@ -86,7 +86,7 @@ pub(super) async fn run(
 }
 
 /// Takes ownership of a session, so that no other process writes to it meanwhile.
-async fn owned(store: &Store, prefix: &str) -> Result<Session> {
+async fn take_ownership(store: &Store, prefix: &str) -> Result<Session> {
     let id = store.find_session(prefix).await?;
     Ok(Session::open(store, &id).await.map_err(AppError::from)?)
 }
@@ -131,8 +131,8 @@ async fn import(path: &Path, world: &World, settings: &Settings) -> Result<()> {
     };
     let store = open_store(world, settings).await?;
     let session = Session::copy(&store, conversation).await.map_err(AppError::from)?;
-    console::out(&format!("Imported {} messages ({format}) as {}.\n", grouped(count), session.id()))?;
-    console::notes(left_out.iter().map(|(what, count)| format!("left out {} {what}", grouped(*count))));
+    console::out(&format!("Imported {} messages ({format}) as {}.\n", group_digits(count), session.id()))?;
+    console::notes(left_out.iter().map(|(what, count)| format!("left out {} {what}", group_digits(*count))));
     Ok(())
 }
 
@@ -174,7 +174,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 async fn delete(prefix: &str, yes: bool, world: &World, settings: &Settings) -> Result<()> {
     let store = open_store(world, settings).await?;
-    let session = owned(&store, prefix).await?;
+    let session = take_ownership(&store, prefix).await?;
     let (id, title) = (session.id().clone(), session.history().name().unwrap_or("untitled").to_owned());
     if !yes {
         let text = format!("deleting {} ({}) cannot be undone", id, sanitize_line(&title));
@@ -205,7 +205,7 @@ async fn prune(store: &Store, wanted: Retention, yes: bool, settings: &Settings)
 }
 
 fn sessions(count: usize) -> String {
-    if count == 1 { "1 session".to_owned() } else { format!("{} sessions", grouped(count)) }
+    if count == 1 { "1 session".to_owned() } else { format!("{} sessions", group_digits(count)) }
 }
 
 async fn search(words: &str, json: bool, limit: usize, world: &World, settings: &Settings) -> Result<()> {

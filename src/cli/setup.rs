@@ -11,7 +11,7 @@ use super::input::Terminals;
 use super::secret;
 use crate::accounts::login::{Credentials, LoginError, keep, may_offer, offers, skip, try_out, write_choice};
 use crate::accounts::{Keys, Models, Origin, Service};
-use crate::command::numbered;
+use crate::command::by_number;
 use crate::config::{LoadedSettings, user_file};
 use crate::frontend::protocol::{Consent, LoginNeed, ServiceLine};
 use crate::workspace::World;
@@ -96,7 +96,7 @@ fn enter(offer: &ServiceLine) -> Result<Option<Credentials>> {
         unencrypted: Consent::NotAsked,
     };
     if offer.address == LoginNeed::Needed {
-        entered.base_url = typed("Address (http:// or https://): ")?;
+        entered.base_url = ask_line("Address (http:// or https://): ")?;
         if entered.base_url.is_none() {
             return Ok(None);
         }
@@ -122,7 +122,7 @@ async fn finish(entered: &Credentials, models: &[String], world: &World, keys: &
         console::out(&format!("Connected. The key is saved in {place}, which only you can read.\n"))?;
     }
     let model = if models.is_empty() {
-        typed("Name of the model: ")?
+        ask_line("Name of the model: ")?
     } else {
         console::out("Models:\n")?;
         let shown = models.get(..LISTED).unwrap_or(models);
@@ -130,8 +130,8 @@ async fn finish(entered: &Credentials, models: &[String], world: &World, keys: &
             console::out(&format!("(the first {LISTED} of {}; you can also type a name)\n", models.len()))?;
         }
         list(shown)?;
-        let named = typed("Type a number or a name, or press Enter for later: ")?;
-        named.map(|typed| numbered(models, &typed).cloned().unwrap_or(typed))
+        let named = ask_line("Type a number or a name, or press Enter for later: ")?;
+        named.map(|typed| by_number(models, &typed).cloned().unwrap_or(typed))
     };
     let file = user_file(&world.env);
     let written =
@@ -151,8 +151,8 @@ async fn finish(entered: &Credentials, models: &[String], world: &World, keys: &
 fn pick<'a>(offers: &'a [ServiceLine], lines: &[String]) -> Result<Option<&'a ServiceLine>> {
     list(lines)?;
     loop {
-        let Some(typed) = typed("Type a number, or press Enter to skip: ")? else { return Ok(None) };
-        match numbered(offers, &typed) {
+        let Some(typed) = ask_line("Type a number, or press Enter to skip: ")? else { return Ok(None) };
+        match by_number(offers, &typed) {
             Some(offer) => return Ok(Some(offer)),
             None => console::out(&format!("Type a number from 1 to {}.\n", lines.len()))?,
         }
@@ -160,7 +160,7 @@ fn pick<'a>(offers: &'a [ServiceLine], lines: &[String]) -> Result<Option<&'a Se
 }
 
 /// Asks for a line; `None` if it is empty or the input ended.
-fn typed(question: &str) -> Result<Option<String>> {
+fn ask_line(question: &str) -> Result<Option<String>> {
     Ok(secret::line(question)?.filter(|typed| !typed.is_empty()))
 }
 

@@ -7,7 +7,7 @@ use super::error::Result;
 use super::table::table;
 use crate::stdx::clock::system_zone;
 use crate::stdx::moment::milliseconds;
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 use crate::telemetry::SpanFile;
 use crate::telemetry::stats::{SpanCounts, Stats};
 use crate::workspace::{World, load_settings};
@@ -49,8 +49,8 @@ fn requests(name: String, one: &SpanCounts) -> [String; 8] {
         name,
         one.count.to_string(),
         one.errors.to_string(),
-        grouped(one.input_tokens),
-        grouped(one.output_tokens),
+        group_digits(one.input_tokens),
+        group_digits(one.output_tokens),
         one.cost(),
         time(one.p50_ms),
         time(one.p95_ms),

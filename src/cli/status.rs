@@ -9,7 +9,7 @@ use crate::accounts::{Models, Pace};
 use crate::app::{AppError, advice, open_store_for_lists, tools};
 use crate::runtime::{SandboxStatus, Status};
 use crate::stdx::text::sanitize_line;
-use crate::tool::mcp::configured;
+use crate::tool::mcp::configured_servers;
 use crate::workspace::{World, load_settings};
 
 /// Prints the rows; errors if the store cannot be used, after printing them.
@@ -27,7 +27,7 @@ pub(super) async fn run(what: AsJson, world: &World, flags: Flags) -> Result<()>
         &loaded.settings,
         &models,
         SandboxStatus::of(&*tools.sandbox, &tools.sandbox_remarks),
-        configured(&loaded.settings.mcp_servers),
+        configured_servers(&loaded.settings.mcp_servers),
         store.as_ref(),
     )
     .await;

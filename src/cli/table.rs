@@ -19,10 +19,13 @@ pub(super) fn table<const N: usize>(heads: [&str; N], rows: impl IntoIterator<It
         }
     }
     let heads = heads.map(str::to_owned);
-    std::iter::once(&heads).chain(&rows).map(|row| format!("{}\n", padded(row, &widths).trim_end())).collect()
+    std::iter::once(&heads)
+        .chain(&rows)
+        .map(|row| format!("{}\n", pad_row(row, &widths).trim_end()))
+        .collect()
 }
 
-fn padded(cells: &[String], widths: &[usize]) -> String {
+fn pad_row(cells: &[String], widths: &[usize]) -> String {
     let pad = |(cell, widest): (&String, &usize)| format!("{cell}{}", " ".repeat(widest - width(cell) + 2));
     cells.iter().zip(widths).map(pad).collect()
 }
@@ -35,7 +38,7 @@ pub(super) fn columns<const N: usize>(rows: impl IntoIterator<Item = [String; N]
         std::array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or_default());
     let mut out = String::new();
     for row in rows {
-        let mut line = format!("  {}", padded(&row[..N - 1], &widths));
+        let mut line = format!("  {}", pad_row(&row[..N - 1], &widths));
         let indent = width(&line);
         for part in wrap(&row[N - 1], WIDTH.saturating_sub(indent)) {
             out.push_str(format!("{line}{part}").trim_end());

@@ -59,7 +59,7 @@ pub(super) fn logs(what: &LogsArgs, world: &World, flags: Flags) -> Result<()> {
     let loaded = load_settings(world, flags)?;
     let data = &loaded.settings.data_dir;
     drop(SpanFile::open(data)?);
-    let Some(datasette) = world.installed(&["datasette"]) else {
+    let Some(datasette) = world.first_installed(&["datasette"]) else {
         let page = TracesArgs { id: None, last: 20, output: None, no_open: false };
         let (path, _) = write_page(&page, &loaded.settings)?;
         console::note(

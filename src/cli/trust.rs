@@ -9,7 +9,7 @@ use serde_json::json;
 use super::args::{Flags, TrustArgs};
 use super::console;
 use super::error::{CliError, Kind, Result};
-use super::secret::{UNCHANGED, agreed};
+use super::secret::{UNCHANGED, confirm};
 use crate::app::open_store;
 use crate::config::{FolderTrust, LoadedSettings, names_folder};
 use crate::stdx::text::sanitize_line;
@@ -35,7 +35,7 @@ pub(super) async fn run(what: TrustArgs, world: &World, flags: Flags) -> Result<
     }
     let found = GatedContents::of(&folder, world);
     console::out(&brings(&folder, &found))?;
-    if !agreed(what.yes, "Trust this folder with its current contents? y/N ")? {
+    if !confirm(what.yes, "Trust this folder with its current contents? y/N ")? {
         return console::out(UNCHANGED);
     }
     let store = open_store(world, &loaded.settings).await?;

@@ -4,7 +4,7 @@ use super::args::{Flags, UndoArgs};
 use super::console;
 use super::error::{CliError, Result};
 use crate::app::undo_log;
-use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoTarget, listed};
+use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoTarget, list};
 use crate::workspace::{World, load_settings};
 
 /// Changes that are listed.
@@ -17,14 +17,14 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags) -> Result<()> {
     if what.list {
         let workspace = (!what.all).then(|| world.workspace.clone());
         let filter = EntryFilter { workspace, limit: LISTED, ..EntryFilter::default() };
-        let entries = log.entries(&filter).map_err(|error| failed(&error))?;
+        let entries = log.entries(&filter).map_err(|error| undo_error(&error))?;
         if what.json {
             return console::json(&entries);
         }
         if entries.is_empty() {
             return console::out("Nothing that can be taken back was changed here.\n");
         }
-        return console::out(&listed(&entries));
+        return console::out(&list(&entries));
     }
     let wanted = match what {
         UndoArgs { redo: true, .. } => UndoTarget::Redo,
@@ -35,7 +35,7 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags) -> Result<()> {
     let scope = UndoScope::Folder(world.workspace.clone());
     match log
         .carry_out(&scope, &wanted, what.yes, &world.own_folders(&settings))
-        .map_err(|error| failed(&error))?
+        .map_err(|error| undo_error(&error))?
     {
         UndoOutcome::Done(text) => console::out(&format!("{text}\n")),
         UndoOutcome::Refused(text) => {
@@ -51,6 +51,6 @@ pub(super) fn run(what: &UndoArgs, world: &World, flags: Flags) -> Result<()> {
     }
 }
 
-fn failed(error: &UndoError) -> CliError {
+fn undo_error(error: &UndoError) -> CliError {
     CliError::error(error.to_string())
 }

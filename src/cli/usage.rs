@@ -12,7 +12,7 @@ use super::error::Result;
 use super::table::{short, table};
 use crate::app::open_store_for_lists;
 use crate::stdx::clock::system_zone;
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 use crate::store::{Store, StoredUsage, UsageOf};
 use crate::workspace::{World, load_settings};
 
@@ -146,10 +146,10 @@ async fn rows(
 
 fn line(name: String, total: &StoredUsage) -> [String; 8] {
     let requests = match total.failed {
-        0 => grouped(total.requests),
-        failed => format!("{} ({} failed)", grouped(total.requests), grouped(failed)),
+        0 => group_digits(total.requests),
+        failed => format!("{} ({} failed)", group_digits(total.requests), group_digits(failed)),
     };
     let [input, cached, written, output, thinking] =
-        [total.input, total.cached_input, total.cache_write, total.output, total.reasoning].map(grouped);
+        [total.input, total.cached_input, total.cache_write, total.output, total.reasoning].map(group_digits);
     [name, requests, input, cached, written, output, thinking, total.cost_words()]
 }

@@ -1,6 +1,6 @@
 //! `/approvals`: lists pending requests and what was allowed; takes back what was allowed for the session.
 
-use super::{CommandEffect, CommandView, Commands, Notice, code, numbered};
+use super::{CommandEffect, CommandView, Commands, Notice, by_number, code};
 use crate::approval::Request;
 use crate::stdx::text::count;
 
@@ -16,10 +16,10 @@ const REVOKE: &str = "`/approvals revoke NUMBER`";
 
 fn revoke(number: &str, view: &CommandView) -> CommandEffect {
     let warn = |text: String| CommandEffect::warning("approvals", text);
-    if let Some(refused) = view.refused("approvals", "revoke what this session was allowed") {
+    if let Some(refused) = view.owner_refusal("approvals", "revoke what this session was allowed") {
         return refused;
     }
-    match numbered(&view.grants, number) {
+    match by_number(&view.grants, number) {
         Some((request, grant)) => {
             let text = format!("{} is no longer allowed.", code(grant));
             CommandEffect::Revoke(request.clone(), Notice::plain("approvals", text))

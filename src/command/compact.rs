@@ -2,11 +2,11 @@
 
 use super::{CommandEffect, CommandView, Commands, SessionChange};
 use crate::agent::statuses;
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let warning = |text: String| CommandEffect::warning("compact", text);
-    let refused = || view.refused("compact", "compact this session").or_else(|| view.busy("compact"));
+    let refused = || view.owner_refusal("compact", "compact this session").or_else(|| view.busy("compact"));
     if args != "preview"
         && let Some(refused) = refused()
     {
@@ -29,8 +29,8 @@ fn preview(view: &CommandView) -> String {
             "`/compact` would replace the oldest {} messages, about {} tokens, by a summary. Your prompts in them, \
              the calls that changed something, refusals, and requests that wait are kept word for word. The transcript \
              keeps everything, and `/compact undo` brings them back.",
-            grouped(messages),
-            grouped(tokens)
+            group_digits(messages),
+            group_digits(tokens)
         ),
         None => statuses::NOT_ENOUGH_TO_COMPACT.to_owned(),
     }

@@ -1,7 +1,7 @@
 //! `/context`: where the tokens of the next request go.
 
 use super::{CommandEffect, CommandView, Commands};
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 
 pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let context = &view.context;
@@ -9,35 +9,35 @@ pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> C
     let mut text = match context.window {
         Some(window) => format!(
             "The next request has about {} tokens, {} of the model's window of {}.\n\n",
-            grouped(whole),
+            group_digits(whole),
             share(whole, u64::from(window)),
-            grouped(window)
+            group_digits(window)
         ),
         None => format!(
             "The next request has about {} tokens. The model's window is unknown; `context_tokens` sets it.\n\n",
-            grouped(whole)
+            group_digits(whole)
         ),
     };
     for (name, tokens) in &context.parts {
-        text.push_str(&format!("- {name}: {} ({})\n", grouped(*tokens), share(*tokens, whole)));
+        text.push_str(&format!("- {name}: {} ({})\n", group_digits(*tokens), share(*tokens, whole)));
     }
     text.push('\n');
     match (context.last_input, context.cached) {
         (Some(input), Some(cached)) if cached > 0 => text.push_str(&format!(
             "The last request had {} tokens by the provider's count, {} of them from its cache. ",
-            grouped(input),
+            group_digits(input),
             share(cached, input)
         )),
         (Some(input), _) => text.push_str(&format!(
             "The last request had {} tokens by the provider's count, none reported from its cache. ",
-            grouped(input)
+            group_digits(input)
         )),
         (None, _) => {}
     }
     match context.limit {
         Some(limit) => text.push_str(&format!(
             "Beyond {} tokens older messages are summarised; `/compact` does it now.",
-            grouped(limit)
+            group_digits(limit)
         )),
         None => text.push_str("`/compact` summarises older messages now."),
     }

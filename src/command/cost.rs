@@ -2,7 +2,7 @@
 
 use super::view::{CommandView, CostPart};
 use super::{CommandEffect, Commands};
-use crate::stdx::text::{code, count, grouped};
+use crate::stdx::text::{code, count, group_digits};
 use crate::store::{StoredUsage, UsedModel};
 
 pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
@@ -24,7 +24,7 @@ fn part(part: &CostPart) -> Option<String> {
     let mut text = format!("- {}: {}", part.name, totals(&sum));
     if part.models.len() > 1 {
         for (model, total) in &part.models {
-            text.push_str(&format!("\n  - {}: {}", named(model), totals(total)));
+            text.push_str(&format!("\n  - {}: {}", model_name(model), totals(total)));
         }
     }
     Some(text)
@@ -44,13 +44,13 @@ fn within(tokens: u64, name: &str, parts: &[(u64, &str)]) -> String {
     let parts: Vec<String> = parts
         .iter()
         .filter(|(part, _)| *part > 0)
-        .map(|(part, word)| format!("{} {word}", grouped(*part)))
+        .map(|(part, word)| format!("{} {word}", group_digits(*part)))
         .collect();
     let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-    format!("{} {name}{parts}", grouped(tokens))
+    format!("{} {name}{parts}", group_digits(tokens))
 }
 
-fn named(model: &UsedModel) -> String {
+fn model_name(model: &UsedModel) -> String {
     match (model.provider.as_str(), model.model.as_str()) {
         ("", "") => "no answer".to_owned(),
         ("", name) => code(name),

@@ -41,7 +41,7 @@ impl Commands {
                     continue;
                 }
             };
-            if let Some(other) = self.named(&command.name) {
+            if let Some(other) = self.by_name(&command.name) {
                 let of = code(&other.source);
                 remarks
                     .push(format!("{shown} has no effect: `/{}` is {of} already; rename it.", command.name));

@@ -13,7 +13,7 @@ pub(super) fn fork(args: &str, _commands: &Commands, view: &CommandView) -> Comm
 
 pub(super) fn back(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let warning = |text: String| CommandEffect::warning("rewind", text);
-    let refused = view.refused("rewind", "rewind this session. `/fork` copies it");
+    let refused = view.owner_refusal("rewind", "rewind this session. `/fork` copies it");
     if let Some(refused) = refused.or_else(|| view.busy("rewind")) {
         return refused;
     }

@@ -260,7 +260,7 @@ const BUILTINS: &[Builtin] = &[
 ];
 
 /// Returns the entry of a numbered list that the user means.
-pub fn numbered<'a, T>(list: &'a [T], number: &str) -> Option<&'a T> {
+pub fn by_number<'a, T>(list: &'a [T], number: &str) -> Option<&'a T> {
     list.get(number.trim().parse::<usize>().ok()?.checked_sub(1)?)
 }
 
@@ -292,7 +292,7 @@ impl Commands {
 
     /// Adds a command; one of the same name stays as it is. Returns whether it was added.
     pub fn add(&mut self, command: Command) -> bool {
-        let is_new = self.named(&command.name).is_none();
+        let is_new = self.by_name(&command.name).is_none();
         if is_new {
             self.all.push(command);
         }
@@ -301,7 +301,7 @@ impl Commands {
 
     /// Returns the command of this name, in any case.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<&Command> {
+    pub fn by_name(&self, name: &str) -> Option<&Command> {
         let wanted = name.to_lowercase();
         self.all.iter().find(|command| command.name == wanted)
     }
@@ -313,7 +313,7 @@ impl Commands {
     /// Returns the effect of `/name args`. An unknown name is answered here and never sent to a model.
     #[must_use]
     pub fn decide(&self, name: &str, args: &str, view: &CommandView) -> CommandEffect {
-        match self.named(name) {
+        match self.by_name(name) {
             Some(command) => (command.decide)(args.trim(), self, view),
             None => self.unknown(&name.to_lowercase()),
         }

@@ -8,7 +8,7 @@ const TYPED: [Mode; 4] = [Mode::Ask, Mode::Auto, Mode::Plan, Mode::DryRun];
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if args.is_empty() {
-        return CommandEffect::plain("mode", listed(view.mode));
+        return CommandEffect::plain("mode", mode_list(view.mode));
     }
     match TYPED.into_iter().find(|mode| mode.word() == args.to_lowercase()) {
         Some(mode) => {
@@ -23,7 +23,7 @@ pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> Co
     }
 }
 
-fn listed(now: Mode) -> String {
+fn mode_list(now: Mode) -> String {
     let mut text = format!("The mode is `{}`: {}.\n\n", now.word(), about(now));
     for mode in TYPED.into_iter().filter(|mode| *mode != now) {
         text.push_str(&format!("- `/mode {}`: {}\n", mode.word(), about(mode)));

@@ -8,7 +8,7 @@ pub const TITLE_WIDTH: usize = 60;
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     let title = one_line_summary(args, TITLE_WIDTH);
-    if let Some(refused) = view.refused("rename", "rename this session") {
+    if let Some(refused) = view.owner_refusal("rename", "rename this session") {
         return refused;
     }
     if title.is_empty() {

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::view::CommandView;
 use super::{CommandEffect, Commands};
 use crate::stdx::moment::milliseconds;
-use crate::stdx::text::{code, count, grouped};
+use crate::stdx::text::{code, count, group_digits};
 use crate::telemetry::stats::{SpanCounts, Stats};
 
 pub(super) fn decide(_args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
@@ -35,20 +35,21 @@ fn section<'a, N: Display>(
     lines: impl Iterator<Item = (N, &'a SpanCounts)>,
     unit: &str,
 ) {
-    let lines: Vec<String> = lines.map(|(name, one)| format!("- {name}: {}\n", counted(one, unit))).collect();
+    let lines: Vec<String> =
+        lines.map(|(name, one)| format!("- {name}: {}\n", counts_text(one, unit))).collect();
     if !lines.is_empty() {
         text.push_str(&format!("{head}\n\n{}\n", lines.concat()));
     }
 }
 
 /// Describes counts: `12 requests (1 failed), 83,200 input, 512 output, cost $0.19; half within 1.2s, 95 % within 3.4s`.
-fn counted(one: &SpanCounts, unit: &str) -> String {
+fn counts_text(one: &SpanCounts, unit: &str) -> String {
     let mut words = count(one.count, unit);
     if one.errors > 0 {
         words.push_str(&format!(" ({} failed)", one.errors));
     }
     if one.input_tokens + one.output_tokens > 0 {
-        let (input, output) = (grouped(one.input_tokens), grouped(one.output_tokens));
+        let (input, output) = (group_digits(one.input_tokens), group_digits(one.output_tokens));
         let cost = one.cost();
         words.push_str(&format!(", {input} input, {output} output, cost {cost}"));
     }

@@ -2,7 +2,7 @@
 
 use super::{CommandEffect, CommandView, Commands, Notice, code};
 use crate::agent::prompt::{PromptPart, SentPrompt};
-use crate::stdx::text::{grouped, sanitize};
+use crate::stdx::text::{group_digits, sanitize};
 
 pub(super) fn decide(args: &str, _commands: &Commands, view: &CommandView) -> CommandEffect {
     if let Some(sent) = &view.sent {
@@ -44,11 +44,11 @@ fn sent_prompt(sent: &SentPrompt) -> String {
         Some(conversation) => ("with", conversation.left_out.as_slice()),
         None => ("besides", Default::default()),
     };
-    let tokens = grouped(sent.tokens());
+    let tokens = group_digits(sent.tokens());
     let mut head =
         format!("To {} were sent about {tokens} tokens {what} the conversation.\n", code(&sent.model));
     head.extend(left_out.iter().flat_map(|text| [text, "\n"]));
-    listed(head, &sent.parts)
+    with_parts(head, &sent.parts)
 }
 
 fn prompt(parts: &[PromptPart]) -> String {
@@ -56,14 +56,14 @@ fn prompt(parts: &[PromptPart]) -> String {
     let head = format!(
         "The prompt of the next turn has about {} tokens besides the conversation. A change in the prefix makes the \
          provider read the conversation anew; one at the tail does not.\n",
-        grouped(whole)
+        group_digits(whole)
     );
-    listed(head, parts)
+    with_parts(head, parts)
 }
 
-fn listed(mut text: String, parts: &[PromptPart]) -> String {
+fn with_parts(mut text: String, parts: &[PromptPart]) -> String {
     for PromptPart { name, place, source, tokens, text: words } in parts {
-        let (place, tokens) = (place.word(), grouped(*tokens));
+        let (place, tokens) = (place.word(), group_digits(*tokens));
         text.push_str(&format!("\n**{}** ({place}, {tokens} tokens) from {}\n", code(name), code(source)));
         // Longer than any fence in the text.
         let fence = "~".repeat(longest_run(words).max(2) + 1);

@@ -32,6 +32,6 @@ pub(super) fn again(_args: &str, _commands: &Commands, view: &CommandView) -> Co
 
 /// Changes files, or says why it cannot be done now.
 fn change(view: &CommandView, name: &str, what: UndoTarget, agreed: bool) -> CommandEffect {
-    let refused = view.refused(name, "do this here. `co undo` does it from a shell");
+    let refused = view.owner_refusal(name, "do this here. `co undo` does it from a shell");
     refused.unwrap_or_else(|| view.change(name, SessionChange::Undo { what, agreed }))
 }

@@ -82,7 +82,7 @@ impl CommandView {
     }
 
     /// Returns the answer to a command that only the session's owner can carry out, if that is another process.
-    pub(super) fn refused(&self, name: &str, what: &str) -> Option<CommandEffect> {
+    pub(super) fn owner_refusal(&self, name: &str, what: &str) -> Option<CommandEffect> {
         let owner = self.read_only.as_ref()?;
         Some(CommandEffect::warning(name, format!("Only {owner} can {what}.")))
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::results::{CaseResult, CaseStatus, Comparison, Gate, Results, dims, percent};
-use crate::frontend::export::escaped;
+use crate::frontend::export::escape;
 
 /// The data of a report.
 pub struct Report<'a> {
@@ -92,7 +92,7 @@ impl Report<'_> {
             text.push('\n');
         }
         for comparison in self.comparisons {
-            text.push_str(&compared(comparison));
+            text.push_str(&comparison_text(comparison));
         }
         let failed: Vec<_> =
             self.cases().into_iter().filter(|case| case.status == CaseStatus::Fail).collect();
@@ -122,27 +122,27 @@ impl Report<'_> {
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
              <meta name=\"color-scheme\" content=\"light dark\"><title>Tool calling: {}</title><style>{}</style></head><body>",
-            escaped(&self.results.model),
+            escape(&self.results.model),
             include_str!("report.css")
         );
         let overall = self.results.overall();
         let _ = write!(
             text,
             "<h1>Tool calling</h1><p>{}: {} of {} cases, {}; gate {}</p><table><thead><tr><th>case</th><th>dimension</th>",
-            escaped(&self.results.model),
+            escape(&self.results.model),
             overall.passed,
             overall.scorable,
             percent(overall.accuracy),
-            escaped(&self.gate_words())
+            escape(&self.gate_words())
         );
         for model in std::iter::once(self.results).chain(self.baselines) {
-            let _ = write!(text, "<th>{}</th>", escaped(&model.model));
+            let _ = write!(text, "<th>{}</th>", escape(&model.model));
         }
         text.push_str("<th>why</th></tr></thead><tbody>");
         for case in self.cases() {
             let (row, mark) =
                 if self.is_regression(case) { (" class=\"worse\"", "got worse: ") } else { ("", "") };
-            let _ = write!(text, "<tr{row}><td>{}</td><td>{}</td>", escaped(&case.id), escaped(&case.dim));
+            let _ = write!(text, "<tr{row}><td>{}</td><td>{}</td>", escape(&case.id), escape(&case.dim));
             text.push_str(&status_cell(Some(case)));
             for baseline in self.baselines {
                 text.push_str(&status_cell(baseline.cases.iter().find(|one| one.id == case.id)));
@@ -151,8 +151,8 @@ impl Report<'_> {
                 CaseStatus::Skip => format!("needs {}", case.missing.join(", ")),
                 _ => case.runs.iter().find_map(|run| run.error_msg.clone()).unwrap_or_default(),
             };
-            let trace = self.trace_of(case).map(|to| format!(" <a href=\"{}\">trace</a>", escaped(&to)));
-            let _ = write!(text, "<td>{mark}{}{}</td></tr>", escaped(&why), trace.unwrap_or_default());
+            let trace = self.trace_of(case).map(|to| format!(" <a href=\"{}\">trace</a>", escape(&to)));
+            let _ = write!(text, "<td>{mark}{}{}</td></tr>", escape(&why), trace.unwrap_or_default());
         }
         text.push_str("</tbody></table></body></html>\n");
         text
@@ -168,7 +168,7 @@ fn status_cell(case: Option<&CaseResult>) -> String {
 }
 
 /// The comparison with one baseline, regressions first.
-fn compared(comparison: &Comparison) -> String {
+fn comparison_text(comparison: &Comparison) -> String {
     let mut text = format!("\n## Against {}\n\n", cell(&comparison.model));
     for drop in &comparison.drops {
         let now = drop.now.map_or_else(|| "not measured".to_owned(), percent);

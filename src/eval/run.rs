@@ -63,7 +63,7 @@ impl CaseRunner {
 
     /// Returns the names of the tools that the model is offered.
     #[must_use]
-    pub fn offered(&self) -> BTreeSet<String> {
+    pub fn tool_names(&self) -> BTreeSet<String> {
         self.app.tools.registry.tools().specs().map(|spec| spec.name.0.clone()).collect()
     }
 
@@ -131,7 +131,7 @@ impl CaseRunner {
         };
         let seen = ObservedRun { replies: replies.collect(), end };
         let trace = history.trace().and_then(|trace| trace.split('-').nth(1)).map(ToOwned::to_owned);
-        let spent = history.spent();
+        let spent = history.total_usage();
         // A sum over requests of unknown price would be too small.
         let usd = (spent.unpriced == 0).then(|| spent.usd.dollars());
         Ok((seen, usd, trace))

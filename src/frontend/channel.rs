@@ -151,7 +151,7 @@ impl Updates {
             return Err(Closed);
         }
         let update = match waiting.updates.back_mut() {
-            Some(last) => match joined(last, update) {
+            Some(last) => match merge(last, update) {
                 Some(other) => other,
                 None => return Ok(None),
             },
@@ -166,7 +166,7 @@ impl Updates {
 }
 
 /// Appends a delta to a queued one of its kind; returns what cannot be merged.
-fn joined(last: &mut Update, next: Update) -> Option<Update> {
+fn merge(last: &mut Update, next: Update) -> Option<Update> {
     match (last, next) {
         (Update::Event(last), Update::Event(next)) => last.join(next, DELTA_BYTES).map(Update::Event),
         (
@@ -195,7 +195,7 @@ impl ChannelFrontend {
     }
 
     /// Returns the operations that the turn did not process before it ended.
-    pub fn unhandled(self) -> Vec<Op> {
+    pub fn unhandled_ops(self) -> Vec<Op> {
         let mut ops = self.ops.into_inner();
         ops.close();
         std::iter::from_fn(|| ops.try_recv().ok()).collect()

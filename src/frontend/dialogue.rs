@@ -32,7 +32,7 @@ pub enum SeenPart {
 
 impl SeenPart {
     /// Returns how many of `total` lines were not shown yet.
-    pub fn left(self, total: usize) -> usize {
+    pub fn lines_left(self, total: usize) -> usize {
         match self {
             Self::UpTo(to) => total.saturating_sub(to),
             Self::All => 0,

@@ -14,7 +14,7 @@ use crate::command::ExportForm;
 use crate::history::SessionId;
 use crate::message::{AssistantPart, Message, PartKind, ToolCall, ToolReturn, UserPart};
 use crate::stdx::json_texts::map_texts;
-use crate::stdx::secrecy::masked;
+use crate::stdx::secrecy::mask;
 use crate::stdx::text::sanitize;
 
 /// The facts about its session at the head of a document.
@@ -63,35 +63,35 @@ fn passages(messages: &[Arc<Message>]) -> Vec<Passage> {
                 let text = texts.collect::<Vec<_>>().join("\n");
                 found.extend((!text.trim().is_empty()).then(|| Passage::User(clean(&text))));
             }
-            Message::Assistant(reply) => found.extend(reply.parts.iter().filter_map(said_or_called)),
-            Message::ToolReturns { returns } => found.extend(returns.iter().map(returned)),
+            Message::Assistant(reply) => found.extend(reply.parts.iter().filter_map(reply_passage)),
+            Message::ToolReturns { returns } => found.extend(returns.iter().map(return_passage)),
         }
     }
     found
 }
 
-fn said_or_called(part: &AssistantPart) -> Option<Passage> {
+fn reply_passage(part: &AssistantPart) -> Option<Passage> {
     match &part.kind {
         PartKind::Text { text } if !text.trim().is_empty() => Some(Passage::Answer(clean(text))),
-        PartKind::ToolCall(call) => Some(called(call)),
+        PartKind::ToolCall(call) => Some(call_passage(call)),
         PartKind::Text { .. } | PartKind::Thinking { .. } | PartKind::Native => None,
     }
 }
 
-fn called(call: &ToolCall) -> Passage {
+fn call_passage(call: &ToolCall) -> Passage {
     // Masked before they are escaped: the forms of keys are those of plain text.
     let mut args = call.args.clone();
-    map_texts(&mut args, &|_, text| masked(text));
+    map_texts(&mut args, &|_, text| mask(text));
     let args = serde_json::to_string_pretty(&args).unwrap_or_default();
     Passage::Call { name: clean(call.name.as_str()), args: clean(&args) }
 }
 
-fn returned(returned: &ToolReturn) -> Passage {
+fn return_passage(returned: &ToolReturn) -> Passage {
     Passage::Return { status: returned.status.word(), text: clean(&returned.text()) }
 }
 
 fn clean(text: &str) -> String {
-    sanitize(&masked(text)).into_owned()
+    sanitize(&mask(text)).into_owned()
 }
 
 fn markdown(head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
@@ -106,15 +106,17 @@ fn markdown(head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
         let _ = match passage {
             Passage::User(text) => write!(out, "\n## You\n\n{text}\n"),
             Passage::Answer(text) => write!(out, "\n## Assistant\n\n{text}\n"),
-            Passage::Call { name, args } => write!(out, "\n### Call of `{name}`\n\n{}", fenced(&args)),
-            Passage::Return { status, text } => write!(out, "\n### Returned: {status}\n\n{}", fenced(&text)),
+            Passage::Call { name, args } => write!(out, "\n### Call of `{name}`\n\n{}", code_block(&args)),
+            Passage::Return { status, text } => {
+                write!(out, "\n### Returned: {status}\n\n{}", code_block(&text))
+            }
         };
     }
     out
 }
 
 /// Returns a text as a code block, with a fence longer than any in it.
-fn fenced(text: &str) -> String {
+fn code_block(text: &str) -> String {
     let longest = text.lines().map(|line| line.trim_start().bytes().take_while(|byte| *byte == b'`').count());
     let fence = "`".repeat(longest.max().unwrap_or(0).max(2) + 1);
     format!("{fence}\n{}\n{fence}\n", text.trim_end_matches('\n'))
@@ -122,12 +124,12 @@ fn fenced(text: &str) -> String {
 
 fn as_json(head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
     let mut messages = serde_json::to_value(messages).unwrap_or_default();
-    map_texts(&mut messages, &|_, text| masked(text));
+    map_texts(&mut messages, &|_, text| mask(text));
     let document = json!({
         "format": FORMAT,
         "version": VERSION,
         "session": head.id,
-        "title": masked(head.title),
+        "title": mask(head.title),
         "workspace": head.workspace,
         "exported": head.exported,
         "messages": messages,
@@ -138,40 +140,40 @@ fn as_json(head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
 const STYLE: &str = include_str!("export.css");
 
 fn html(head: &ExportHead<'_>, messages: &[Arc<Message>]) -> String {
-    let title = escaped(&clean(head.title));
+    let title = escape(&clean(head.title));
     // Nothing is loaded and nothing runs, whatever the texts say.
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
          <h1>{title}</h1>\n<p>Session {} in {}, exported on {}.</p>\n",
-        escaped(&head.id.0),
-        escaped(&head.workspace.display().to_string()),
+        escape(&head.id.0),
+        escape(&head.workspace.display().to_string()),
         head.exported.strftime("%Y-%m-%d %H:%M UTC")
     );
     for passage in passages(messages) {
         let _ = match passage {
-            Passage::User(text) => said(&mut out, "You", &text),
-            Passage::Answer(text) => said(&mut out, "Assistant", &text),
-            Passage::Call { name, args } => folded(&mut out, &format!("Call of {name}"), &args),
-            Passage::Return { status, text } => folded(&mut out, &format!("Returned: {status}"), &text),
+            Passage::User(text) => write_message(&mut out, "You", &text),
+            Passage::Answer(text) => write_message(&mut out, "Assistant", &text),
+            Passage::Call { name, args } => write_folded(&mut out, &format!("Call of {name}"), &args),
+            Passage::Return { status, text } => write_folded(&mut out, &format!("Returned: {status}"), &text),
         };
     }
     out.push_str("</html>\n");
     out
 }
 
-fn said(out: &mut String, who: &str, text: &str) -> std::fmt::Result {
-    writeln!(out, "<section><h2>{who}</h2><div class=\"text\">{}</div></section>", escaped(text))
+fn write_message(out: &mut String, who: &str, text: &str) -> std::fmt::Result {
+    writeln!(out, "<section><h2>{who}</h2><div class=\"text\">{}</div></section>", escape(text))
 }
 
-fn folded(out: &mut String, what: &str, text: &str) -> std::fmt::Result {
-    writeln!(out, "<details><summary>{}</summary><pre>{}</pre></details>", escaped(what), escaped(text))
+fn write_folded(out: &mut String, what: &str, text: &str) -> std::fmt::Result {
+    writeln!(out, "<details><summary>{}</summary><pre>{}</pre></details>", escape(what), escape(text))
 }
 
 /// Returns a text in which nothing is markup.
 #[must_use]
-pub fn escaped(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

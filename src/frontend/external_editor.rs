@@ -41,7 +41,7 @@ impl<Target> ExternalEditor<Target> {
     }
 
     /// Returns the saved text, or why there is none.
-    pub fn saved(&self, ended: io::Result<ExitStatus>) -> Result<String, String> {
+    pub fn saved_text(&self, ended: io::Result<ExitStatus>) -> Result<String, String> {
         match ended {
             Ok(status) if status.success() => read(&self.file),
             Ok(status) => Err(refusal(status)),
@@ -108,7 +108,7 @@ impl<Target> Drop for ExternalEditor<Target> {
 }
 
 /// Waits for the editor's end; without an editor, forever. Cancel-safe.
-pub async fn ended<Target>(outside: &mut Option<ExternalEditor<Target>>) -> io::Result<ExitStatus> {
+pub async fn wait_for_exit<Target>(outside: &mut Option<ExternalEditor<Target>>) -> io::Result<ExitStatus> {
     match outside {
         Some(outside) => outside.child.wait().await,
         None => std::future::pending().await,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::approval::Request;
 use crate::stdx::text::{nearest, one_line_summary, sanitize_line};
 use crate::tool::Preview;
-use crate::tool::schema::{faults, kinds as named_kinds, resolved};
+use crate::tool::schema::{faults, kinds as named_kinds, resolve};
 
 /// Width of a value in an error, in cells.
 const SHOWN: usize = 40;
@@ -41,14 +41,19 @@ pub fn not_shown(request: &Request) -> Value {
 pub const NO_OBJECT: &str = "the arguments must be a JSON object: { … }";
 
 /// Returns the arguments with all changes; errs with a sentence if one cannot be made.
-pub fn changed(tool: &str, schema: Option<&Value>, args: &Value, sets: &[String]) -> Result<Value, String> {
+pub fn with_changes(
+    tool: &str,
+    schema: Option<&Value>,
+    args: &Value,
+    sets: &[String],
+) -> Result<Value, String> {
     let mut whole = args.clone();
     for set in sets {
         let Some((name, text)) = set.split_once('=') else {
             let set = sanitize_line(set);
             return Err(format!("`{set}` has no value; write it as `field=value`"));
         };
-        whole = FieldChange { tool, schema, name: name.trim(), text }.made(&whole)?;
+        whole = FieldChange { tool, schema, name: name.trim(), text }.apply(&whole)?;
     }
     fits(tool, schema, &whole).map(|()| whole)
 }
@@ -63,7 +68,7 @@ pub fn json(text: &str) -> Result<Value, String> {
 }
 
 /// Reads whole arguments and checks them; errs with what is wrong.
-pub fn parsed(tool: &str, schema: Option<&Value>, text: &str) -> Result<Value, String> {
+pub fn parse_args(tool: &str, schema: Option<&Value>, text: &str) -> Result<Value, String> {
     let args = json(text).map_err(|why| format!("not valid JSON: {why}"))?;
     fits(tool, schema, &args).map(|()| args)
 }
@@ -91,10 +96,14 @@ struct FieldChange<'a> {
 }
 
 impl FieldChange<'_> {
-    fn made(&self, whole: &Value) -> Result<Value, String> {
+    fn apply(&self, whole: &Value) -> Result<Value, String> {
         let steps: Vec<&str> = self.name.split('.').collect();
         if steps.len() > DEEPEST || steps.iter().any(|step| step.is_empty()) {
-            return Err(format!("`{}=…` names no field; {}", self.name_line(), self.known(self.schema)));
+            return Err(format!(
+                "`{}=…` names no field; {}",
+                self.name_line(),
+                self.known_fields(self.schema)
+            ));
         }
         let kinds = self.place(&steps, whole)?;
         let is_text = whole.pointer(&pointer(&steps)).is_none_or(Value::is_string);
@@ -172,11 +181,11 @@ impl FieldChange<'_> {
         let names = names(root, at, 0);
         let like = nearest(step, names.iter().map(String::as_str))
             .map_or_else(String::new, |name| format!(" did you mean `{}`?", sanitize_line(name)));
-        let (tool, known) = (sanitize_line(self.tool), self.known(Some(at)));
+        let (tool, known) = (sanitize_line(self.tool), self.known_fields(Some(at)));
         format!("{tool} has no field `{}`;{like} {known}", self.name_line())
     }
 
-    fn known(&self, schema: Option<&Value>) -> String {
+    fn known_fields(&self, schema: Option<&Value>) -> String {
         let names = match (self.schema, schema) {
             (Some(root), Some(schema)) => names(root, schema, 0),
             (None, _) | (_, None) => Vec::new(),
@@ -222,7 +231,7 @@ fn child<'a>(root: &'a Value, schema: &'a Value, step: &str, depth: usize) -> Op
     if depth > DEEPEST {
         return None;
     }
-    let schema = resolved(root, schema);
+    let schema = resolve(root, schema);
     let field = schema.get("properties").and_then(|fields| fields.get(step));
     let item = || schema.get("items").filter(|_| step.parse::<usize>().is_ok());
     let more =
@@ -237,7 +246,7 @@ fn names(root: &Value, schema: &Value, depth: usize) -> Vec<String> {
     if depth > DEEPEST {
         return Vec::new();
     }
-    let schema = resolved(root, schema);
+    let schema = resolve(root, schema);
     let own = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned();
     own.chain(forms(schema).flat_map(|form| names(root, form, depth + 1))).collect()
 }
@@ -246,7 +255,7 @@ fn kinds(root: &Value, schema: &Value, depth: usize) -> Vec<String> {
     if depth > DEEPEST {
         return Vec::new();
     }
-    let schema = resolved(root, schema);
+    let schema = resolve(root, schema);
     match schema.get("type").and_then(named_kinds) {
         Some(named) => named.into_iter().map(str::to_owned).collect(),
         None => forms(schema).flat_map(|form| kinds(root, form, depth + 1)).collect(),
@@ -330,7 +339,7 @@ mod tests {
         for (sets, expected) in cases {
             let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
             assert_eq!(
-                changed("send_mail", Some(&schema()), &asked, &sets).as_ref(),
+                with_changes("send_mail", Some(&schema()), &asked, &sets).as_ref(),
                 Ok(expected),
                 "{sets:?}"
             );
@@ -366,10 +375,11 @@ mod tests {
             ("when.hour=noon", "`when.hour` must be a whole number, not `noon`; e.g. when.hour=3".to_owned()),
         ];
         for (set, expected) in cases {
-            let found = changed("send_mail", Some(&schema()), &asked, &[(*set).to_owned()]);
+            let found = with_changes("send_mail", Some(&schema()), &asked, &[(*set).to_owned()]);
             assert_eq!(found.as_ref(), Err(expected), "{set}");
         }
-        let found = changed("send_mail", Some(&schema()), &json!({ "loud": 1 }), &["count=1".to_owned()]);
+        let found =
+            with_changes("send_mail", Some(&schema()), &json!({ "loud": 1 }), &["count=1".to_owned()]);
         let expected = "send_mail does not take these arguments: to is missing; loud must be true or false";
         assert_eq!(found, Err(expected.to_owned()));
     }
@@ -384,7 +394,7 @@ mod tests {
             ("new=1", None),
             ("deep.y=1", None),
         ] {
-            assert_eq!(changed("t", None, &asked, &[set.to_owned()]).ok(), expected, "{set}");
+            assert_eq!(with_changes("t", None, &asked, &[set.to_owned()]).ok(), expected, "{set}");
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-pub use self::dropped::dropped;
+pub use self::dropped::path_lists;
 use crate::message::UserPart;
 use crate::message::images::{Mention, mentions};
 use crate::stdx::image::{Fault, Image, Size, look};
@@ -123,7 +123,7 @@ fn parts(
         if paths.contains(&path) {
             continue;
         }
-        let Some((image, bytes)) = mentioned(&path, &mention)? else { continue };
+        let Some((image, bytes)) = mentioned_image(&path, &mention)? else { continue };
         if let Some(model) = unsupported_by {
             return Err(ImageError::ModelWithoutImages { model });
         }
@@ -139,7 +139,7 @@ fn parts(
 }
 
 /// Returns the image of a mention; `None` if the mention means another kind of file.
-fn mentioned(path: &Path, mention: &Mention) -> Result<Option<(Image, Vec<u8>)>, ImageError> {
+fn mentioned_image(path: &Path, mention: &Mention) -> Result<Option<(Image, Vec<u8>)>, ImageError> {
     match read(path, &mention.path) {
         Ok(found) => Ok(Some(found)),
         Err(ImageError::Missing { .. } | ImageError::NotAnImage { .. } | ImageError::Unreadable { .. })
@@ -198,8 +198,8 @@ fn part(image: Image, bytes: &[u8]) -> UserPart {
 
 /// Returns the images if a pasted text consists only of their paths, else an empty list. Errs if such an
 /// image cannot be sent: its path is then better left as text.
-pub fn seen(text: &str, places: &PathRoots) -> Result<Vec<SeenImage>, ImageError> {
-    for paths in dropped(text) {
+pub fn pasted_images(text: &str, places: &PathRoots) -> Result<Vec<SeenImage>, ImageError> {
+    for paths in path_lists(text) {
         if !paths.iter().all(|path| places.path(path).is_file()) {
             continue;
         }
@@ -332,12 +332,12 @@ mod tests {
             (format!("{at}/gone.png"), &[]),
         ];
         for (text, expected) in cases {
-            let found = seen(text, &folder.places()).unwrap();
+            let found = pasted_images(text, &folder.places()).unwrap();
             let paths: Vec<&str> = found.iter().map(|one| one.path.strip_prefix(&at).unwrap()).collect();
             assert_eq!(&paths, expected, "{text:?}");
             assert!(found.iter().all(|one| mention(&one.path).is_some()));
         }
-        assert_eq!(seen("x.png", &folder.places()).unwrap()[0].path, "x.png");
-        assert!(matches!(seen("large.png", &folder.places()), Err(ImageError::TooLarge { .. })));
+        assert_eq!(pasted_images("x.png", &folder.places()).unwrap()[0].path, "x.png");
+        assert!(matches!(pasted_images("large.png", &folder.places()), Err(ImageError::TooLarge { .. })));
     }
 }

@@ -263,8 +263,8 @@ impl Outcome {
             Event::ToolCall { call } => {
                 self.call(&call);
             }
-            Event::ToolPlanned { call, plan } => self.planned(&call, plan),
-            Event::ToolReturn { call, returned } => self.returned(&call, &returned),
+            Event::ToolPlanned { call, plan } => self.on_plan(&call, plan),
+            Event::ToolReturn { call, returned } => self.on_return(&call, &returned),
             Event::ApprovalNeeded { request } => self.waiting.push(WaitingRequest::of(&request)),
             Event::ApprovalSettled { request, settled } => match settled {
                 Settlement::Decided { .. }
@@ -323,14 +323,14 @@ impl Outcome {
         &mut self.tool_calls[at]
     }
 
-    fn planned(&mut self, call: &ToolCall, plan: CallPlan) {
+    fn on_plan(&mut self, call: &ToolCall, plan: CallPlan) {
         let known = self.call(call);
         // After an edit, these arguments run instead.
         known.arguments.clone_from(&call.args);
         known.summary = Some(plan.summary);
     }
 
-    fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) {
+    fn on_return(&mut self, call: &ToolCall, returned: &ToolReturn) {
         let known = self.call(call);
         known.status = Some(returned.status);
         known.output = Some(returned.text());

@@ -92,35 +92,35 @@ impl PrintedPage {
     async fn show(&mut self, event: Event) -> std::io::Result<()> {
         match event {
             Event::TextDelta { text } => self.text(&text).await,
-            Event::TextCommitted { .. } => self.text_committed().await,
+            Event::TextCommitted { .. } => self.on_text_commit().await,
             Event::ThinkingDelta { text } => {
                 self.begin().await?;
-                self.thinking(&text).await
+                self.on_thinking(&text).await
             }
             Event::ThinkingCommitted { .. } => self.end_err_line().await,
             Event::ToolPlanned { call, plan } => {
                 self.summaries.insert(call.id, plan.summary);
                 Ok(())
             }
-            Event::ToolRunning { call } => self.running(&call).await,
-            Event::ToolReturn { call, returned } => self.returned(&call, &returned).await,
+            Event::ToolRunning { call } => self.on_tool_start(&call).await,
+            Event::ToolReturn { call, returned } => self.on_return(&call, &returned).await,
             Event::ApprovalNeeded { request } => {
-                let row = waiting(&request);
+                let row = request_row(&request);
                 self.asked.insert(request.id.clone(), request);
                 self.row(&row).await
             }
             Event::ApprovalSettled { request, settled } => {
-                let text = sentences::settled(self.asked.get(&request), &settled, None);
+                let text = sentences::settlement(self.asked.get(&request), &settled, None);
                 self.row(&format!("◇ {}: {text}", sanitize_line(&request.0))).await
             }
             Event::Retry { class, message, wait, attempt, of, then } => {
-                self.restarted().await?;
+                self.mark_restart().await?;
                 let text = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
                 self.row(&format!("co: {text}")).await
             }
             Event::FellBack { from, to, why, .. } => {
-                self.restarted().await?;
-                self.row(&format!("co: {}", sentences::fell_back(&from, &to, &why))).await
+                self.mark_restart().await?;
+                self.row(&format!("co: {}", sentences::failover(&from, &to, &why))).await
             }
             Event::Refused { why } => self.row(&sanitize_line(&why)).await,
             Event::PartialReset => {
@@ -129,12 +129,12 @@ impl PrintedPage {
                 Ok(())
             }
             Event::Compacting { messages } => {
-                self.restarted().await?;
-                self.row(&format!("co: {}", sentences::compacting(messages))).await
+                self.mark_restart().await?;
+                self.row(&format!("co: {}", sentences::compaction_start(messages))).await
             }
             Event::Compacted { compacted } => {
-                self.restarted().await?;
-                self.row(&format!("co: {}", sentences::compacted(&compacted))).await
+                self.mark_restart().await?;
+                self.row(&format!("co: {}", sentences::compaction(&compacted))).await
             }
             Event::CapReached { question } => {
                 let (spent, adds) = (question.spent_words(), question.adds_words());
@@ -176,11 +176,11 @@ impl PrintedPage {
             self.end_text().await?;
             self.printed = false;
         }
-        self.restarted().await
+        self.mark_restart().await
     }
 
     /// Marks the text of a broken reply as replaced, now that something follows.
-    async fn restarted(&mut self) -> std::io::Result<()> {
+    async fn mark_restart(&mut self) -> std::io::Result<()> {
         match self.broken.take() {
             None => Ok(()),
             Some(false) => self.row(&format!("co: {}", sentences::STARTS_AGAIN)).await,
@@ -208,7 +208,7 @@ impl PrintedPage {
         self.write_text(&ready).await
     }
 
-    async fn text_committed(&mut self) -> std::io::Result<()> {
+    async fn on_text_commit(&mut self) -> std::io::Result<()> {
         if self.style.is_live {
             return self.end_text().await;
         }
@@ -247,7 +247,7 @@ impl PrintedPage {
         Ok(())
     }
 
-    async fn thinking(&mut self, delta: &str) -> std::io::Result<()> {
+    async fn on_thinking(&mut self, delta: &str) -> std::io::Result<()> {
         if !self.style.shows_thoughts {
             return Ok(());
         }
@@ -265,7 +265,7 @@ impl PrintedPage {
         Ok(())
     }
 
-    async fn running(&mut self, call: &ToolCall) -> std::io::Result<()> {
+    async fn on_tool_start(&mut self, call: &ToolCall) -> std::io::Result<()> {
         if !self.style.shows_thoughts {
             return Ok(());
         }
@@ -274,7 +274,7 @@ impl PrintedPage {
         self.row(&format!("◆ {}: {summary}", sanitize_line(call.name.as_str()))).await
     }
 
-    async fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
+    async fn on_return(&mut self, call: &ToolCall, returned: &ToolReturn) -> std::io::Result<()> {
         let summary = self.summaries.remove(&call.id).unwrap_or_default();
         let row = row_of_return(returned.status, call.name.as_str(), &summary, &returned.text());
         // Not flushed here: meanwhile the model's next reply is requested.
@@ -315,7 +315,7 @@ fn row_of_return(status: ReturnStatus, tool: &str, summary: &str, content: &str)
 }
 
 /// Returns the row of a waiting request.
-fn waiting(request: &Request) -> String {
+fn request_row(request: &Request) -> String {
     let (id, tool) = (sanitize_line(&request.id.0), sanitize_line(request.tool.as_str()));
     let what = one_line_summary(&request.plan.summary, WIDTH);
     let mark = if request.taint.is_empty() { "" } else { " ▲" };
@@ -504,9 +504,9 @@ mod tests {
             again: None,
             parameters: None,
         };
-        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana [8c2f]");
+        assert_eq!(request_row(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana [8c2f]");
         let (arg, words) = ("/to".to_owned(), "dana@x.example".to_owned());
         request.taint.push(Taint { arg, words, source: Source::Program, from: None });
-        assert_eq!(waiting(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana ▲ [8c2f]");
+        assert_eq!(request_row(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana ▲ [8c2f]");
     }
 }

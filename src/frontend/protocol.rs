@@ -150,7 +150,7 @@ impl OpenQueries {
     }
 
     /// Returns the query that this answers, unless it was answered before or forgotten.
-    pub fn answered(&mut self, id: QueryId) -> Option<ClientQuery> {
+    pub fn take(&mut self, id: QueryId) -> Option<ClientQuery> {
         self.open.remove(&id)
     }
 
@@ -603,10 +603,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let (first, second) = (ask(&mut queries), ask(&mut queries));
-        assert_eq!(queries.answered(second), Some(ClientQuery::Files), "in any order");
-        assert_eq!(queries.answered(second), None);
+        assert_eq!(queries.take(second), Some(ClientQuery::Files), "in any order");
+        assert_eq!(queries.take(second), None);
         queries.forget();
-        assert_eq!(queries.answered(first), None);
+        assert_eq!(queries.take(first), None);
         let third = ask(&mut queries);
         assert!(third > second, "ids do not repeat");
     }

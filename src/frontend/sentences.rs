@@ -18,7 +18,7 @@ use crate::history::{Limit, TurnEnd};
 use crate::message::{ReturnStatus, Source, ToolName};
 use crate::provider::ErrorClass;
 use crate::stdx::moment;
-use crate::stdx::text::{grouped, one_line_summary, sanitize_line};
+use crate::stdx::text::{group_digits, one_line_summary, sanitize_line};
 
 /// Width of untrusted text, in cells.
 const WIDTH: usize = 200;
@@ -82,7 +82,7 @@ pub(crate) fn status(status: ReturnStatus) -> &'static str {
 }
 
 /// Describes how a request was settled, from the view of the front end `here`.
-pub(crate) fn settled(request: Option<&Request>, settled: &Settlement, here: Option<&Decider>) -> String {
+pub(crate) fn settlement(request: Option<&Request>, settled: &Settlement, here: Option<&Decider>) -> String {
     match settled {
         Settlement::Decided { approval, by } => decision(request, approval, by, here, None).to_string(),
         Settlement::Withdrawn => WITHDRAWN.to_owned(),
@@ -203,13 +203,13 @@ pub(crate) fn decider(by: &Decider, here: Option<&Decider>) -> String {
 }
 
 /// Says that a summary is being written.
-pub(crate) fn compacting(messages: usize) -> String {
-    format!("Summarising {} older messages", grouped(messages))
+pub(crate) fn compaction_start(messages: usize) -> String {
+    format!("Summarising {} older messages", group_digits(messages))
 }
 
 /// Describes a compaction in one line.
-pub(crate) fn compacted(compacted: &CompactionReport) -> String {
-    let messages = grouped(compacted.messages);
+pub(crate) fn compaction(compacted: &CompactionReport) -> String {
+    let messages = group_digits(compacted.messages);
     match &compacted.summary {
         Summary::Written { by, .. } => {
             format!("{messages} older messages were replaced by a summary of {}", sanitize_line(by))
@@ -266,7 +266,7 @@ pub(crate) fn limit_with_advice(reached: Limit) -> String {
 }
 
 /// Describes the effect of an answer at a cap; `None` where the end of the turn says it.
-pub(crate) fn cap_answered(question: &CapQuestion, answer: CapAnswer) -> Option<String> {
+pub(crate) fn cap_answer_effect(question: &CapQuestion, answer: CapAnswer) -> Option<String> {
     let (cap, setting) = (question.cap, question.cap.setting());
     match answer {
         CapAnswer::Stop => None,
@@ -276,7 +276,7 @@ pub(crate) fn cap_answered(question: &CapQuestion, answer: CapAnswer) -> Option<
 }
 
 /// Says that a turn waits for the user, who decides by these means or with `co approvals`.
-pub(crate) fn deferred(means: &str) -> String {
+pub(crate) fn deferral(means: &str) -> String {
     format!("waiting for your decision: {means} or with `co approvals`, now or later")
 }
 
@@ -294,7 +294,7 @@ pub(crate) fn retry(
 }
 
 /// Describes a failover to another model.
-pub(crate) fn fell_back(from: &str, to: &str, why: &str) -> String {
+pub(crate) fn failover(from: &str, to: &str, why: &str) -> String {
     let (from, to, why) = (sanitize_line(from), sanitize_line(to), one_line_summary(why, WIDTH));
     format!("{from}: {why}; {to} answers for the rest of this turn")
 }
@@ -320,7 +320,7 @@ mod tests {
             (Settlement::Superseded, "replaced by a new request"),
             (Settlement::Expired, "expired, not run"),
         ] {
-            assert_eq!(settled(None, &end, Some(&Decider::Tui)), expected);
+            assert_eq!(settlement(None, &end, Some(&Decider::Tui)), expected);
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::hooks::{notes, session_ended, session_start};
+use super::hooks::{notes, run_end_hooks, session_start};
 use crate::agent::driver::{self, AgentEnv, TurnResult};
 use crate::agent::port::Frontend;
 use crate::app::AppError;
@@ -53,13 +53,13 @@ pub async fn run(
     if !said.is_empty() {
         session.commit(&said, Durability::Written).await.map_err(AppError::from)?;
     }
-    let went = submitted(session, env, work, frontend, stop).await;
-    session_ended(session, env, "ended").await;
+    let went = submit(session, env, work, frontend, stop).await;
+    run_end_hooks(session, env, "ended").await;
     went
 }
 
 /// Runs the prompt hooks, then the turn.
-async fn submitted(
+async fn submit(
     session: &mut Session,
     env: &AgentEnv,
     work: HeadlessWork,

@@ -23,7 +23,7 @@ pub(super) fn notes(said: HooksResult) -> impl Iterator<Item = Record> {
 }
 
 /// Runs the hooks for the end of a session, with a timeout.
-pub(super) async fn session_ended(session: &Session, env: &AgentEnv, reason: &'static str) {
+pub(super) async fn run_end_hooks(session: &Session, env: &AgentEnv, reason: &'static str) {
     let input = driver::hook_input(session, HookSubject::SessionEnd { reason });
     let saying = driver::hooks_say(&env.hooks, &input);
     let _those_that_take_longer_are_ended = tokio::time::timeout(LEAVING, saying).await;

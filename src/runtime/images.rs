@@ -22,7 +22,7 @@ pub async fn parts(
 }
 
 /// Returns the mentions that attach these files; each must be an image that can be sent.
-pub async fn named(files: Vec<String>, world: &World) -> Result<String, ImageError> {
+pub async fn mentions(files: Vec<String>, world: &World) -> Result<String, ImageError> {
     let places = places(&world.workspace, world);
     let naming = tokio::task::spawn_blocking(move || {
         let one = |file: &String| {

@@ -89,7 +89,7 @@ impl SessionTarget {
                 let latest = store.latest_session(folder).await?.ok_or(AppError::NoSession)?;
                 Session::open(store, &latest).await
             }
-            Self::Resume(words) => Session::open(store, &found(app, words).await?).await,
+            Self::Resume(words) => Session::open(store, &find_session(app, words).await?).await,
         };
         Ok(session?)
     }
@@ -99,7 +99,7 @@ impl SessionTarget {
 const NAMED: usize = 5;
 
 /// Returns the session with this id, or the only one with these words in its title, or else in its conversation.
-async fn found(app: &App, words: &str) -> Result<SessionId, AppError> {
+async fn find_session(app: &App, words: &str) -> Result<SessionId, AppError> {
     let unknown = match app.store.find_session(words).await {
         Ok(id) => return Ok(id),
         Err(error @ StoreError::NotFound { .. }) => error,

@@ -52,10 +52,11 @@ pub async fn orphaned_processes(session: &Session) -> Vec<String> {
     let (ended, own) = tokio::task::spawn_blocking(look).await.unwrap_or_default();
     let mut lines: Vec<String> = cut_off.iter().map(OrphanedCall::line).collect();
     for (line, ended) in lines.iter_mut().zip(ended).filter(|(_, ended)| !ended.is_empty()) {
-        line.push_str(&format!(" It was still running and was ended: {}.", named(&ended)));
+        line.push_str(&format!(" It was still running and was ended: {}.", process_list(&ended)));
     }
     if !own.is_empty() {
-        lines.push(format!("Your own commands from an earlier co are still running: {}.", named(&own)));
+        lines
+            .push(format!("Your own commands from an earlier co are still running: {}.", process_list(&own)));
     }
     lines
 }
@@ -101,7 +102,7 @@ fn cut_off(history: &History) -> Vec<OrphanedCall> {
 }
 
 /// Lists processes, each with its command.
-pub(super) fn named(found: &[Survivor]) -> String {
+pub(super) fn process_list(found: &[Survivor]) -> String {
     let one = |survivor: &Survivor| format!("{} ({})", survivor.pid, code(&survivor.command));
     found.iter().map(one).collect::<Vec<_>>().join(", ")
 }

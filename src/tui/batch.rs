@@ -61,7 +61,7 @@ pub fn rows<'a>(cards: &'a Cards, list: &RequestList) -> Vec<BatchRow<'a>> {
 }
 
 /// Returns the pending cards that run before this one: first those it needs, then those it must not overtake.
-pub fn awaited<'a>(cards: &'a Cards, card: &Card) -> Vec<&'a Card> {
+pub fn awaited_cards<'a>(cards: &'a Cards, card: &Card) -> Vec<&'a Card> {
     let needed = cards.iter().filter(|other| is_needed(other, card));
     let others = cards.iter().filter(|other| !is_needed(other, card) && is_overtaken(other, card));
     needed.chain(others).collect()
@@ -93,7 +93,7 @@ fn is_called(other: &Card, label: &str, card: &Card) -> bool {
 }
 
 /// Returns the rows that cannot run any more once `denied` are denied, without these themselves.
-pub fn dropped(rows: &[BatchRow<'_>], denied: &[usize]) -> Vec<usize> {
+pub fn dropped_rows(rows: &[BatchRow<'_>], denied: &[usize]) -> Vec<usize> {
     let mut gone: Vec<usize> = denied.to_vec();
     loop {
         let lost = |row: &BatchRow<'_>| {
@@ -130,7 +130,7 @@ pub fn notes(rows: &[BatchRow<'_>]) -> Vec<String> {
         }
     }
     for (index, row) in rows.iter().enumerate() {
-        let lost = dropped(rows, &[index]);
+        let lost = dropped_rows(rows, &[index]);
         if lost.is_empty() {
             continue;
         }

@@ -238,7 +238,7 @@ impl Card {
     pub fn edit(&mut self, spec: Option<&ToolSpec>) {
         let form = self.form.take().unwrap_or_else(|| {
             let asked = &self.request.args;
-            let now = match self.hunks.kept(asked) {
+            let now = match self.hunks.remaining_change(asked) {
                 RemainingChange::Some(args) => args,
                 RemainingChange::All | RemainingChange::Nothing => asked.clone(),
             };
@@ -309,7 +309,7 @@ impl Card {
             let args = question.choosing(&self.request.args, &self.chosen);
             return Some(Approval::to(self.request.tool.clone(), args));
         }
-        match self.hunks.kept(&self.request.args) {
+        match self.hunks.remaining_change(&self.request.args) {
             RemainingChange::All => Some(Approval::yes()),
             RemainingChange::Some(args) => Some(Approval::to(self.request.tool.clone(), args)),
             RemainingChange::Nothing => None,

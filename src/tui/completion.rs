@@ -208,7 +208,7 @@ impl Completion {
 }
 
 impl Popup {
-    pub fn chosen(&self) -> Option<&Row> {
+    pub fn chosen_row(&self) -> Option<&Row> {
         self.rows.get(self.chosen)
     }
 

@@ -17,7 +17,7 @@ pub struct SelectedLine<'a> {
 
 impl SelectedLine<'_> {
     /// Returns the cells drawn as selected: none of a margin or a remark, all of a row that is copied whole.
-    pub fn drawn(&self) -> Range<usize> {
+    pub fn drawn_cells(&self) -> Range<usize> {
         let copied = &self.line.copied;
         let width = self.line.width();
         if copied.join == Join::Ours {

@@ -47,14 +47,14 @@ impl Query {
 
     /// Returns the score of `text`, if it matches; everything matches an empty query.
     pub fn score(&mut self, text: &str) -> Option<u32> {
-        let text = ended(text);
+        let text = with_end_space(text);
         self.pattern.score(Utf32Str::new(&text, &mut self.buffer), &mut self.matcher)
     }
 
     /// Returns the matched graphemes of a matching text, in order.
     pub fn marks(&mut self, text: &str) -> Vec<usize> {
         let mut found = Vec::new();
-        let text = ended(text);
+        let text = with_end_space(text);
         self.pattern.indices(Utf32Str::new(&text, &mut self.buffer), &mut self.matcher, &mut found);
         let mut marks: Vec<usize> = found.into_iter().filter_map(|at| usize::try_from(at).ok()).collect();
         marks.sort_unstable();
@@ -72,12 +72,12 @@ impl Query {
 }
 
 /// Appends a space to text that is not ASCII, because the matcher does not find a word at its very end.
-fn ended(text: &str) -> Cow<'_, str> {
+fn with_end_space(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(format!("{text} ")) }
 }
 
 /// Returns a text with the marked graphemes emphasised.
-pub fn marked(text: &str, marks: &[usize], style: TextStyle) -> Line {
+pub fn marked_line(text: &str, marks: &[usize], style: TextStyle) -> Line {
     let mut line = Line::new();
     let stands_out = TextStyle { bold: true, underline: true, ..style };
     for (at, grapheme) in text.graphemes(true).enumerate() {
@@ -120,7 +120,7 @@ mod tests {
         let show =
             |query: &str, text: &str| {
                 let marks = Query::new(query, MatchMode::Name).marks(text);
-                let line = marked(text, &marks, TextStyle::default());
+                let line = marked_line(text, &marks, TextStyle::default());
                 line.spans
                     .iter()
                     .map(|span| {

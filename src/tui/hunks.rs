@@ -82,7 +82,7 @@ impl Hunks {
         }
     }
 
-    pub fn skipped(&self) -> usize {
+    pub fn skipped_count(&self) -> usize {
         self.skipped.len()
     }
 
@@ -102,7 +102,7 @@ impl Hunks {
         if skipped { self.skipped.remove(&hunk) } else { self.skipped.insert(hunk) }
     }
 
-    pub fn kept(&self, args: &Value) -> RemainingChange {
+    pub fn remaining_change(&self, args: &Value) -> RemainingChange {
         match &self.parts {
             None => RemainingChange::All,
             Some(_) if self.skipped.is_empty() => RemainingChange::All,

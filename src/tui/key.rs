@@ -81,7 +81,7 @@ impl Key {
     }
 
     /// Returns the character this key types, if any.
-    pub fn typed(self) -> Option<char> {
+    pub fn typed_char(self) -> Option<char> {
         if let Code::Char(c) = self.code
             && self.mods == Mods::NONE
         {

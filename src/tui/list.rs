@@ -186,7 +186,7 @@ impl RequestList {
     }
 
     /// Returns the requests to be denied with the reason being written.
-    pub fn refused(&self) -> &[RequestId] {
+    pub fn refused_ids(&self) -> &[RequestId] {
         match &self.stage {
             ListStage::Reason { of, .. } => of,
             ListStage::Choosing | ListStage::Filtering => &[],

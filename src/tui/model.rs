@@ -183,7 +183,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    pub fn left(&self, now_ms: u64) -> Duration {
+    pub fn time_left(&self, now_ms: u64) -> Duration {
         let wait = u64::try_from(self.wait.as_millis()).unwrap_or(u64::MAX);
         Duration::from_millis(self.since_ms.saturating_add(wait).saturating_sub(now_ms))
     }
@@ -202,7 +202,7 @@ pub struct Areas {
 
 impl Model {
     /// Returns the number of pending requests in all sessions, for the badge.
-    pub fn waiting(&self) -> usize {
+    pub fn waiting_count(&self) -> usize {
         self.cards.count() + self.elsewhere
     }
 
@@ -468,7 +468,7 @@ impl Model {
         if self.focus != Focus::Card || self.panel.is_some() {
             return CardDelay::Nothing;
         }
-        if let Some(c) = self.presses.deferred().and_then(|deferred| deferred.key.typed()) {
+        if let Some(c) = self.presses.deferred_key().and_then(|deferred| deferred.key.typed_char()) {
             return CardDelay::Key(c);
         }
         match self.dialogue.guard_left(self.now_ms) {

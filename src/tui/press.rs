@@ -62,7 +62,7 @@ impl Presses {
     }
 
     /// Records that this key approved something.
-    pub fn approved(&mut self, key: Key, now_ms: u64) {
+    pub fn on_approval(&mut self, key: Key, now_ms: u64) {
         self.approved = Some((key, now_ms));
     }
 
@@ -80,7 +80,7 @@ impl Presses {
             Some(DeferredKey { key, events: 1, question, is_armed, may_be_text, may_be_held, due_ms });
     }
 
-    pub fn deferred(&self) -> Option<&DeferredKey> {
+    pub fn deferred_key(&self) -> Option<&DeferredKey> {
         self.deferred.as_ref()
     }
 
@@ -130,7 +130,7 @@ mod tests {
         for delay in [200, 250, 500, 660, 900] {
             let mut presses = Presses::default();
             assert!(!presses.note(y, 0));
-            presses.approved(y, 0);
+            presses.on_approval(y, 0);
             let mut counted = 0;
             for now in (0..60).map(|at| delay + 30 * at) {
                 let again = presses.note(y, now);
@@ -156,11 +156,11 @@ mod tests {
         let y = Key::char('y');
         let mut presses = Presses::default();
         presses.note(y, 0);
-        presses.approved(y, 0);
+        presses.on_approval(y, 0);
         assert!(!presses.note(y, 600));
         presses.defer(y, Question::Nothing, true, false, 600);
         assert_eq!(presses.take_due(899), None);
         let due = presses.take_due(900).expect("no other key followed");
-        assert!(!due.is_held() && presses.deferred().is_none());
+        assert!(!due.is_held() && presses.deferred_key().is_none());
     }
 }

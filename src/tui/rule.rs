@@ -46,7 +46,7 @@ impl RuleForm {
     }
 
     /// Takes the widths.
-    pub fn drafted(&mut self, widths: Vec<OfferedRule>) {
+    pub fn set_widths(&mut self, widths: Vec<OfferedRule>) {
         if self.status == RuleStatus::Drafting {
             self.widths = widths;
             self.choose(0);
@@ -97,14 +97,14 @@ impl RuleForm {
 
     /// Handles a change of the text; returns it if a check is to be requested now.
     #[must_use]
-    pub fn changed(&mut self) -> Option<String> {
+    pub fn on_change(&mut self) -> Option<String> {
         self.status = RuleStatus::Unchecked;
         self.ask()
     }
 
     /// Takes the check of a text; returns the text to be checked next, if it changed meanwhile.
     #[must_use]
-    pub fn checked(&mut self, text: &str, check: RuleCheck) -> Option<String> {
+    pub fn on_check(&mut self, text: &str, check: RuleCheck) -> Option<String> {
         if self.asked.as_deref() == Some(text) {
             self.asked = None;
         }
@@ -123,14 +123,14 @@ impl RuleForm {
 
     /// Takes why the text was not saved: it was good when it was sent, and is not any more. A text that was changed
     /// meanwhile is checked anew.
-    pub fn not_saved(&mut self, why: String) {
+    pub fn on_save_failure(&mut self, why: String) {
         if let RuleStatus::Saving(_) | RuleStatus::Good(_) = self.status {
             self.status = RuleStatus::Wrong(why);
         }
     }
 
     /// Takes that there is no draft.
-    pub fn not_drafted(&mut self) {
+    pub fn on_draft_failure(&mut self) {
         if self.status == RuleStatus::Drafting {
             self.status = RuleStatus::Wrong("no rule could be drafted".to_owned());
         }
@@ -201,7 +201,7 @@ mod tests {
             text: text.to_owned(),
             check: good(matched),
         };
-        form.drafted(vec![width("a\n", 1), width("b\n", 2)]);
+        form.set_widths(vec![width("a\n", 1), width("b\n", 2)]);
         form.is_written = true;
         form
     }
@@ -211,17 +211,17 @@ mod tests {
         let mut form = drafted();
         let write = |form: &mut RuleForm, text: &str| {
             form.text.insert(text);
-            form.changed()
+            form.on_change()
         };
         form.text.line_end();
         assert_eq!(write(&mut form, "b").as_deref(), Some("ab"));
         assert_eq!(write(&mut form, "c"), None, "one is out already");
         assert_eq!(write(&mut form, "d"), None);
-        assert_eq!(form.checked("ab", good(2)).as_deref(), Some("abcd"), "only the latest");
+        assert_eq!(form.on_check("ab", good(2)).as_deref(), Some("abcd"), "only the latest");
         assert_eq!(form.status, RuleStatus::Unchecked);
-        assert_eq!(form.checked("abcd", good(3)), None);
+        assert_eq!(form.on_check("abcd", good(3)), None);
         assert_eq!(form.status, RuleStatus::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
-        assert_eq!(form.checked("of another card", good(4)), None);
+        assert_eq!(form.on_check("of another card", good(4)), None);
         assert_eq!(form.status, RuleStatus::Good(PastCalls { matched: 3, of: 10, denied: 0 }));
     }
 
@@ -230,9 +230,9 @@ mod tests {
         let mut form = drafted();
         form.status = RuleStatus::Saving(PastCalls::default());
         assert!(form.editor_mut().is_none());
-        assert_eq!(form.checked("a", good(1)), None);
+        assert_eq!(form.on_check("a", good(1)), None);
         assert_eq!(form.status, RuleStatus::Saving(PastCalls::default()), "a late word on it");
-        form.not_saved("the file is read-only".to_owned());
+        form.on_save_failure("the file is read-only".to_owned());
         assert_eq!(form.status, RuleStatus::Wrong("the file is read-only".to_owned()));
         assert!(form.editor_mut().is_some());
     }

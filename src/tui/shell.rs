@@ -253,26 +253,26 @@ impl Shell {
                     self.ended_by.get_or_insert(signal);
                     control = self.take(Input::Hangup, NextFrame::Now);
                 }
-                signal = SignalTable::either(&mut signals.keys) => control = self.told_to_end(signal),
-                () = line.lost(), if self.terminal_state != TerminalState::Gone => control = self.lost(),
+                signal = SignalTable::either(&mut signals.keys) => control = self.on_end_signal(signal),
+                () = line.wait_for_hangup(), if self.terminal_state != TerminalState::Gone => control = self.on_terminal_loss(),
                 _ = signals.stop.recv() => control = self.suspend(),
-                _ = signals.cont.recv() => control = self.resumed(),
-                _ = signals.resized.recv() => control = self.resized(),
-                ended = external_editor::ended(&mut self.outside), if self.outside.is_some() => control = self.came_back(ended),
+                _ = signals.cont.recv() => control = self.on_resume(),
+                _ = signals.resized.recv() => control = self.on_resize(),
+                ended = external_editor::wait_for_exit(&mut self.outside), if self.outside.is_some() => control = self.on_return(ended),
                 // A lost terminal would report its loss without end.
                 said = self.input.next(self.model.mouse), if self.terminal_state == TerminalState::Present => control = self.on_input(said),
                 permit = asks.reserve(), if !self.outbox.is_empty() => match permit {
                     Ok(permit) => if let Some(ask) = self.outbox.pop_front() { permit.send(ask); },
-                    Err(_) => return self.abandoned(),
+                    Err(_) => return self.on_owner_loss(),
                 },
                 // Between frames updates stay in the queue, so that a fast model does not wake this task for
                 // each chunk.
                 update = updates.recv(), if self.next_frame == NextFrame::No || self.terminal_state != TerminalState::Present => {
-                    let Some(update) = update else { return self.abandoned() };
+                    let Some(update) = update else { return self.on_owner_loss() };
                     control = self.take_updates(update, &mut updates);
                 }
                 text = self.watch.trouble() => control = self.take(Input::Trouble { text }, NextFrame::Now),
-                answer = self.jobs.done() => {
+                answer = self.jobs.next_answer() => {
                     let next_frame = if let Input::Loaded(_) = answer { NextFrame::Soon } else { NextFrame::Now };
                     control = self.take(answer, next_frame);
                 }
@@ -299,7 +299,7 @@ impl Shell {
     }
 
     /// Handles the loss of the owner: expected while closing, else an error.
-    fn abandoned(&self) -> Result<(), TuiError> {
+    fn on_owner_loss(&self) -> Result<(), TuiError> {
         match self.model.life {
             Lifecycle::Closing { .. } | Lifecycle::Over => Ok(()),
             Lifecycle::Open => Err(TuiError::OwnerGone),
@@ -332,7 +332,7 @@ impl Shell {
         let cmds = self.watch.guarding(|| update(&mut self.model, now, input));
         self.next_frame = self.next_frame.max(next_frame);
         if resized && self.forget_screen().is_err() {
-            return self.lost();
+            return self.on_terminal_loss();
         }
         self.carry_out(cmds)
     }
@@ -352,7 +352,7 @@ impl Shell {
     /// Takes an update. Events of a turn come as fast as the model writes; messages are answers, and few.
     fn take_update(&mut self, update: Update) -> ShellControl {
         match update {
-            Update::Message(ServerMessage::Answer { id, answer }) => match self.queries.answered(id) {
+            Update::Message(ServerMessage::Answer { id, answer }) => match self.queries.take(id) {
                 Some(query) => self.take(Input::Answer(Box::new((query, answer))), NextFrame::Now),
                 None => ShellControl::Continue,
             },
@@ -374,13 +374,13 @@ impl Shell {
                 self.next_frame = NextFrame::Now;
                 ShellControl::Continue
             }
-            TerminalEvent::Gone => self.lost(),
+            TerminalEvent::Gone => self.on_terminal_loss(),
         }
     }
 
     /// Handles a change of the window size. The terminal library reports it too, but with sizes that may be
     /// out of date, and not always when a key arrives at the same moment.
-    fn resized(&mut self) -> ShellControl {
+    fn on_resize(&mut self) -> ShellControl {
         let known = (self.model.columns, self.model.rows);
         let (columns, rows) = screen::size().unwrap_or(known);
         if self.terminal_state != TerminalState::Present || (columns, rows) == known {
@@ -390,7 +390,7 @@ impl Shell {
     }
 
     /// Handles SIGINT or SIGQUIT: ends the program, unless a key sent the signal to the user's editor.
-    fn told_to_end(&mut self, signal: Signal) -> ShellControl {
+    fn on_end_signal(&mut self, signal: Signal) -> ShellControl {
         // A signal meant for the editor may arrive shortly after the editor ended.
         let late = self.back_since.is_some_and(|back| back.elapsed() < LATE);
         match self.terminal_state {
@@ -404,7 +404,7 @@ impl Shell {
     }
 
     /// Handles the loss of the terminal: stops drawing and reading, and reports a hangup to the session.
-    fn lost(&mut self) -> ShellControl {
+    fn on_terminal_loss(&mut self) -> ShellControl {
         self.terminal_state = TerminalState::Gone;
         self.ended_by.get_or_insert(Signal::HUP);
         self.take(Input::Hangup, NextFrame::No)
@@ -428,7 +428,7 @@ impl Shell {
         if self.links.is_full() {
             self.links.forget();
             if self.forget_screen().is_err() {
-                return self.lost();
+                return self.on_terminal_loss();
             }
         }
         let now = self.now_ms();
@@ -443,7 +443,7 @@ impl Shell {
         let sent = drawn.and_then(|()| self.name_window()).and_then(|()| self.out.send());
         self.drawn = Some(Instant::now());
         let control = self.carry_out(cmds);
-        if sent.is_err() { self.lost() } else { control }
+        if sent.is_err() { self.on_terminal_loss() } else { control }
     }
 
     /// Returns the area in which the transcript scrolls.

@@ -456,7 +456,7 @@ mod tests {
         (0..3).for_each(|number| transcript.push(note(number, 1)));
         transcript.settle();
         transcript.push(draft());
-        assert_eq!((transcript.cells().len(), transcript.fresh().len()), (4, 1));
+        assert_eq!((transcript.cells().len(), transcript.fresh_cells().len()), (4, 1));
         assert!(transcript.newest_mut(|kind| matches!(kind, CellKind::Note { .. })).is_none());
         transcript.retain(|_| false);
         assert_eq!((transcript.cells().len(), transcript.shape), (3, 1));

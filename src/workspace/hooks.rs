@@ -66,7 +66,7 @@ impl HookFiles {
     }
 
     /// Returns the list of trusted contents.
-    pub fn trusted(&self) -> &Path {
+    pub fn trust_file(&self) -> &Path {
         &self.trusted
     }
 
@@ -89,7 +89,7 @@ impl HookFiles {
         let at = self.whereabouts(folder);
         for (path, scope) in self.user.clone().map(|path| (path, HookScope::User)).into_iter().chain(project)
         {
-            match defined(&path, scope) {
+            match read_hooks(&path, scope) {
                 Ok(defs) => found.hooks.extend(defs.into_iter().map(|def| {
                     let state = found.trusted.state(&def.file, &def.name, content(&def, &at));
                     FoundHook { def, state }
@@ -141,7 +141,7 @@ impl HookFiles {
 }
 
 /// Returns the hooks of a file; none if it is missing. Errs with all mistakes in it.
-pub(super) fn defined(path: &Path, scope: HookScope) -> Result<Vec<HookDef>, Vec<HookProblem>> {
+pub(super) fn read_hooks(path: &Path, scope: HookScope) -> Result<Vec<HookDef>, Vec<HookProblem>> {
     let problem = |what: String| vec![HookProblem { path: path.to_owned(), line: 1, what }];
     match read_bounded(path) {
         Ok(Some(text)) => parse(&text, path, scope),

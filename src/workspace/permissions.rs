@@ -181,7 +181,7 @@ impl Permissions {
 
     /// Returns a note if the project has rules that are not in effect.
     pub fn untrusted_rules(&self, folder: &Path) -> Option<String> {
-        RuleBook::ignored(folder, self.trusted.trust_of(folder))
+        RuleBook::ignored_note(folder, self.trusted.trust_of(folder))
     }
 
     /// Trusts a folder with the contents shown to the user, permanently; returns the file in which that is stored.

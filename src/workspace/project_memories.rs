@@ -50,7 +50,7 @@ impl ProjectTrust for TrustedProjects {
         self.trust_of(project) == FolderTrust::Trusted
     }
 
-    fn written(&self, project: &Path, file: &str, text: Option<&str>) -> io::Result<()> {
+    fn note_write(&self, project: &Path, file: &str, text: Option<&str>) -> io::Result<()> {
         TrustRecord::change(&self.world.env, project, |contents| {
             let mut contents = contents?;
             match text {

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 pub use self::save::{SaveRuleError, SavedRule, one_rule, revoke_rule, save_rule};
-pub use self::tried::{Suggestion, suggestions, tried};
+pub use self::tried::{Suggestion, count_past_calls, suggestions};
 
 use super::World;
 use crate::approval::rules::{Rule, RuleProblem, RuleSet, RuleSource, RulesHealth};
@@ -92,7 +92,7 @@ impl RuleBook {
     }
 
     /// Returns a note if the project has rules that are not in effect.
-    pub fn ignored(folder: &Path, trust: FolderTrust) -> Option<String> {
+    pub fn ignored_note(folder: &Path, trust: FolderTrust) -> Option<String> {
         let file = Self::project_file(folder);
         let is_ignored = trust == FolderTrust::Untrusted && file.is_file();
         is_ignored.then(|| format!("{} is ignored; `co trust` enables it", file.display()))

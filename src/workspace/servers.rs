@@ -126,7 +126,7 @@ pub fn check_content(world: &World, name: &str, settings: &ServerSettings) -> Re
 fn content(name: &str, settings: &ServerSettings, world: &World) -> Result<String, ProgramError> {
     let mut hash = ContentHash::new(FORM);
     hash.part(name.as_bytes());
-    settings.written().iter().for_each(|line| hash.part(line.as_bytes()));
+    settings.written_lines().iter().for_each(|line| hash.part(line.as_bytes()));
     if let ServerTransport::Program { command, args, env, .. } = &settings.how {
         let at = PathRoots { workspace: world.workspace.clone(), home: world.home() };
         let path = command.contains('/').then(|| world.workspace.join(command));

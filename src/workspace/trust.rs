@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
-use super::hooks::{PROJECT_HOOKS, defined};
+use super::hooks::{PROJECT_HOOKS, read_hooks};
 use super::servers::{load_settings, servers_of};
 use super::world::World;
 use crate::accounts::login::WriteError;
@@ -116,7 +116,7 @@ impl GatedContents {
             Ok(servers) => found.servers = servers,
             Err(problem) => found.problems.push(problem),
         }
-        match defined(&folder.join(PROJECT_HOOKS), HookScope::Project) {
+        match read_hooks(&folder.join(PROJECT_HOOKS), HookScope::Project) {
             Ok(hooks) => {
                 found.hooks.extend(hooks.iter().map(|hook| {
                     let events: Vec<_> = hook.events.iter().map(|event| event.word()).collect();
@@ -154,12 +154,12 @@ impl GatedContents {
     fn parts(&self) -> Vec<String> {
         let counted = |number: usize, one: &str| (number > 0).then(|| count(number, one));
         let parts = [
-            named("settings", self.settings.iter()),
+            name_list("settings", self.settings.iter()),
             counted(self.rules, "rule"),
             counted(self.memories, "memory"),
-            named("hooks", self.hooks.iter().map(|(name, _, _)| name)),
-            named("tool servers", self.servers.iter().map(|(name, _)| name)),
-            named("texts for the model", self.texts.iter()),
+            name_list("hooks", self.hooks.iter().map(|(name, _, _)| name)),
+            name_list("tool servers", self.servers.iter().map(|(name, _)| name)),
+            name_list("texts for the model", self.texts.iter()),
             counted(self.commands, "command"),
             (!self.problems.is_empty()).then(|| "files that cannot be read".to_owned()),
         ];
@@ -181,7 +181,7 @@ impl GatedContents {
 }
 
 /// Says what things of one kind are called, if there are any.
-fn named<'a>(kind: &str, names: impl Iterator<Item = &'a String>) -> Option<String> {
+fn name_list<'a>(kind: &str, names: impl Iterator<Item = &'a String>) -> Option<String> {
     let names: Vec<String> = names.map(|name| code(name)).collect();
     (!names.is_empty()).then(|| format!("{kind} ({})", names.join(", ")))
 }
@@ -344,7 +344,7 @@ pub type TrustedTexts = Option<(Contents, Vec<String>)>;
 
 /// Returns what counts of a folder if this list trusts it with its current contents. Blocking.
 pub fn trusted_contents(list: &[PathBuf], world: &World, folder: &Path) -> TrustedTexts {
-    TrustRecord::of(&world.env).trusted(list, folder)
+    TrustRecord::of(&world.env).trusted_contents(list, folder)
 }
 
 /// Whether the folder's settings, read again, make it trusted.

@@ -84,28 +84,28 @@ impl World {
 
     /// Returns the editor that `VISUAL` or `EDITOR` names.
     pub fn named_editor(&self) -> Option<String> {
-        self.named("VISUAL").or_else(|| self.named("EDITOR"))
+        self.program_from("VISUAL").or_else(|| self.program_from("EDITOR"))
     }
 
     /// Returns the words of a program that a variable names.
-    fn named(&self, variable: &str) -> Option<String> {
+    fn program_from(&self, variable: &str) -> Option<String> {
         self.env.get(variable).filter(|words| !words.trim().is_empty()).cloned()
     }
 
     /// Returns the named editor, else the first that is installed of `vi`, `nano` and `less`, which can at least show a
     /// text. For a terminal: these programs wait for keys. Blocking.
     pub fn editor(&self) -> Option<String> {
-        self.text_editor().or_else(|| self.installed(&["less"]))
+        self.text_editor().or_else(|| self.first_installed(&["less"]))
     }
 
     /// Returns the same, but no program that only shows a text.
     pub fn text_editor(&self) -> Option<String> {
-        self.named_editor().or_else(|| self.installed(&["vi", "nano"]))
+        self.named_editor().or_else(|| self.first_installed(&["vi", "nano"]))
     }
 
     /// Returns the pager that `PAGER` names, else `less` if it is installed. Blocking.
     pub fn pager(&self) -> Option<String> {
-        self.named("PAGER").or_else(|| self.installed(&["less"]))
+        self.program_from("PAGER").or_else(|| self.first_installed(&["less"]))
     }
 
     /// Returns the program that opens an address of the web: the one that `BROWSER` names, or that of the desktop. `None`
@@ -115,7 +115,7 @@ impl World {
         match self.env.get("BROWSER").filter(|named| !named.is_empty()) {
             Some(named) => Some(named.clone()),
             None if cfg!(target_os = "macos") => Some("open".to_owned()),
-            None if is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") => self.installed(&["xdg-open"]),
+            None if is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") => self.first_installed(&["xdg-open"]),
             None => None,
         }
     }
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// Returns the first of these programs that is in the `PATH`.
-    pub fn installed(&self, names: &[&str]) -> Option<String> {
+    pub fn first_installed(&self, names: &[&str]) -> Option<String> {
         let path = self.env.get("PATH").cloned().unwrap_or_default();
         let is_there = |name: &&&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
         names.iter().find(is_there).map(|name| (*name).to_owned())

@@ -34,7 +34,7 @@ pub enum KeyCommandError {
     Missing { variable: String },
     #[error("the key command could not be started: {reason}")]
     Start { reason: String },
-    #[error("the key command failed with {how}{}", said(output))]
+    #[error("the key command failed with {how}{}", output_suffix(output))]
     Failed { how: String, output: String },
     #[error("the key command did not finish within {}; run it in a shell to see what it is waiting for", duration(*patience))]
     TimedOut { patience: Duration },
@@ -42,7 +42,7 @@ pub enum KeyCommandError {
     NoKey,
 }
 
-fn said(output: &str) -> String {
+fn output_suffix(output: &str) -> String {
     if output.is_empty() { String::new() } else { format!(": {output}") }
 }
 
@@ -58,10 +58,10 @@ pub(super) async fn run(script: &str, patience: Duration) -> Result<Secret, KeyC
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let ended = {
         let both = async { tokio::join!(read(out, &mut printed), read(err, &mut output)) };
-        tokio::time::timeout(patience, ended(&mut child, both)).await
+        tokio::time::timeout(patience, wait_for_exit(&mut child, both)).await
     };
     let Ok(status) = ended else { return Err(KeyCommandError::TimedOut { patience }) };
-    group.ended();
+    group.release();
     let status = status.map_err(|error| KeyCommandError::Start { reason: error.to_string() })?;
     if !status.success() {
         let output = one_line_summary(&sanitize(&String::from_utf8_lossy(&output)), LONGEST_OUTPUT);
@@ -76,7 +76,7 @@ pub(super) async fn run(script: &str, patience: Duration) -> Result<Secret, KeyC
 }
 
 /// Waits for the command and its output, but not for processes that it left running with the same pipes.
-async fn ended(child: &mut Child, pipes: impl Future) -> std::io::Result<ExitStatus> {
+async fn wait_for_exit(child: &mut Child, pipes: impl Future) -> std::io::Result<ExitStatus> {
     tokio::pin!(pipes);
     let status = tokio::select! {
         status = child.wait() => status,
@@ -105,7 +105,7 @@ impl Group {
     }
 
     /// Releases the group of a command that has ended: a helper that it left running belongs to the user.
-    fn ended(mut self) {
+    fn release(mut self) {
         self.0 = None;
     }
 }

@@ -58,10 +58,11 @@ impl KeyFile {
 
     /// Returns all keys by the name of their service; none if there is no file.
     pub fn read(&self) -> Result<BTreeMap<String, Secret>, KeyFileError> {
-        let document: DocumentMut = self.text()?.parse().map_err(|_| self.damaged())?;
+        let document: DocumentMut = self.text()?.parse().map_err(|_| self.damage_error())?;
         let mut keys = BTreeMap::new();
         for (name, item) in document.iter() {
-            let key = item.as_str().filter(|key| !key.trim().is_empty()).ok_or_else(|| self.damaged())?;
+            let key =
+                item.as_str().filter(|key| !key.trim().is_empty()).ok_or_else(|| self.damage_error())?;
             keys.insert(name.to_owned(), Secret::new(key.trim().to_owned()));
         }
         Ok(keys)
@@ -104,7 +105,7 @@ impl KeyFile {
         }
         let mut text = String::new();
         match file.take(LONGEST).read_to_string(&mut text) {
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.damaged()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.damage_error()),
             read => read.map(|_| text).map_err(io),
         }
     }
@@ -139,7 +140,7 @@ impl KeyFile {
         KeyFileError::Io { path: self.path.clone(), reason: error.to_string() }
     }
 
-    fn damaged(&self) -> KeyFileError {
+    fn damage_error(&self) -> KeyFileError {
         KeyFileError::Damaged { path: self.path.clone() }
     }
 }
@@ -206,9 +207,9 @@ mod tests {
             fs::set_permissions(path, Permissions::from_mode(narrow)).unwrap();
         }
         fs::write(file.path(), "groq = [\"hunter2").unwrap();
-        assert_eq!(file.read().err(), Some(file.damaged()));
+        assert_eq!(file.read().err(), Some(file.damage_error()));
         fs::write(file.path(), "groq = 5\n").unwrap();
-        assert_eq!(file.read().err(), Some(file.damaged()));
+        assert_eq!(file.read().err(), Some(file.damage_error()));
         let elsewhere = dir.path().join("elsewhere");
         fs::rename(file.path(), &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, file.path()).unwrap();

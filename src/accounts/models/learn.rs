@@ -17,7 +17,7 @@ impl Models {
         if known.window.is_some() && known.price.is_some() {
             return;
         }
-        let Ok(service) = self.named(&provider) else { return };
+        let Ok(service) = self.service(&provider) else { return };
         let context = self.context();
         let settings = &context.settings;
         let reported = offers::reported_profile(&service, &model, settings).await;

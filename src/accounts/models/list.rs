@@ -4,7 +4,7 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 
-use super::{ModelChoice, Models, noted, why};
+use super::{ModelChoice, Models, model_note, why};
 use crate::accounts::choice::{Origin, split};
 use crate::accounts::error::ModelError;
 use crate::accounts::services::{HttpService, Service};
@@ -28,11 +28,11 @@ impl Models {
     /// names used before, the latest first.
     pub fn lines(&self, used: &[String]) -> Vec<ModelLine> {
         let current = self.current();
-        let note = noted(why(&current.origin), &self.active.borrow().profile);
+        let note = model_note(why(&current.origin), &self.active.borrow().profile);
         let mut lines = vec![ModelLine { name: current.name(), note, current: true }];
         let context = self.context();
         let latest: Vec<String> = self.switched.lock().iter().rev().chain(used).cloned().collect();
-        for service in self.ready() {
+        for service in self.ready_services() {
             let note = match (service.target(), service.server()) {
                 (None, _) => why(&Origin::Offline),
                 (Some(_), Some(server)) => why(&Origin::Found { server }),
@@ -51,7 +51,7 @@ impl Models {
                 if lines.iter().all(|line| line.name != name) {
                     let reported = self.reported_profile(service.name(), &model);
                     let known = profiles::profile(&service, &model, &context.settings, reported);
-                    lines.push(ModelLine { name, note: noted(note.clone(), &known), current: false });
+                    lines.push(ModelLine { name, note: model_note(note.clone(), &known), current: false });
                 }
             }
         }
@@ -61,7 +61,7 @@ impl Models {
     }
 
     /// Returns every service that can answer.
-    fn ready(&self) -> Vec<Service> {
+    fn ready_services(&self) -> Vec<Service> {
         let context = self.context();
         let found = self.found.lock().clone();
         let mut ready = Service::configured(&context.settings, &context.keys).unwrap_or_default();
@@ -74,7 +74,7 @@ impl Models {
     /// Returns the models of the settings, of the service's own list, and of the catalogue as far as that list has them.
     fn models_of(&self, service: &Service) -> Vec<String> {
         let mut models = service.models();
-        let rows = offers::known(service).into_iter().map(|listed| listed.name);
+        let rows = offers::known_models(service).into_iter().map(|listed| listed.name);
         match self.listed.lock().get(service.name()) {
             None => models.extend(rows),
             Some(listed) => {
@@ -92,7 +92,7 @@ impl Models {
         report: impl Fn(Vec<String>, usize) -> BoxFuture<'static, ()> + Send + Sync,
     ) {
         self.search().await;
-        let ready = self.ready();
+        let ready = self.ready_services();
         let targets = ready.iter().filter_map(Service::target);
         let asked = targets.map(|target| async move { (target, self.ask_list(target).await) });
         let mut asked: FuturesUnordered<_> = asked.collect();
@@ -109,7 +109,7 @@ impl Models {
     /// Asks a service for its list, and keeps it.
     async fn ask_list(&self, target: &HttpService) -> Result<Vec<String>, ProviderError> {
         let context = self.context();
-        let listed = offers::listed(target, &context.settings, &context.keys).await?;
+        let listed = offers::fetch_list(target, &context.settings, &context.keys).await?;
         let names: Vec<String> = listed.iter().map(|one| one.name.clone()).collect();
         let mut reported = self.reported.lock();
         reported.extend(listed.into_iter().map(|one| ((target.name.clone(), one.name), one.profile)));
@@ -160,7 +160,7 @@ impl Models {
         let context = self.context();
         let (provider, model) = split(name.trim(), &context.settings);
         let ModelChoice { provider: current, .. } = self.current();
-        Ok((self.named(provider.unwrap_or(&current))?, model.map(str::to_owned)))
+        Ok((self.service(provider.unwrap_or(&current))?, model.map(str::to_owned)))
     }
 
     /// Returns the model of that name at another service, or the one with the most similar name.

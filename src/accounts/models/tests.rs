@@ -176,7 +176,7 @@ fn a_section_changes_its_preset() {
     let target = |change: Change, name: &str| {
         let mut settings = Settings::default();
         change(&mut settings);
-        let target = HttpService::named(name, &settings, &Keys::of(&settings)).unwrap();
+        let target = HttpService::by_name(name, &settings, &Keys::of(&settings)).unwrap();
         (target.codec.title(), target.base_url)
     };
     let cases: &[(Change, &str, (&str, &str))] = &[
@@ -263,7 +263,7 @@ fn stored_keys_count_after_those_of_the_settings() {
     let counts = |set: Option<Key>| {
         let mut settings = Settings { data_dir: dir.path().to_path_buf(), ..Settings::default() };
         settings.own("anthropic").api_key = set;
-        let target = HttpService::named("anthropic", &settings, &Keys::of(&settings)).unwrap();
+        let target = HttpService::by_name("anthropic", &settings, &Keys::of(&settings)).unwrap();
         target.key.and_then(|key| key.secret().map(|key| key.expose().to_owned()))
     };
     assert_eq!(counts(None).as_deref(), Some("from-file"));
@@ -412,7 +412,7 @@ async fn a_found_server_gets_the_key_that_is_set_up() {
     .unwrap();
     let places = services::places(&models.context().settings);
     models.discover_at(places).await;
-    let of = |models: &Models| match models.named("lmstudio").unwrap() {
+    let of = |models: &Models| match models.service("lmstudio").unwrap() {
         Service::Http(target) => (target.base_url.clone(), target.key.is_some(), target.was_found),
         Service::Offline => panic!("it is no server"),
     };
@@ -534,7 +534,7 @@ async fn a_wrong_key_is_replaced_at_once() {
     let offer = offers.iter().find(|offer| offer.name == "vllm").unwrap();
     assert_eq!(offer.key, crate::frontend::protocol::LoginNeed::Optional, "another can be entered");
     models.set_up(entered("vllm", None, Consent::NotAsked), None).await.unwrap();
-    let Service::Http(target) = models.named("vllm").unwrap() else { panic!("it is a server") };
+    let Service::Http(target) = models.service("vllm").unwrap() else { panic!("it is a server") };
     let key = target.key.as_ref().and_then(Key::secret).map(|key| key.expose().to_owned());
     assert_eq!(key.as_deref(), Some("sk-hunter2"), "the entered key counts");
     models.set_thinking(ThinkingLevel::High);

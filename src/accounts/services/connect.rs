@@ -117,7 +117,7 @@ struct LazyConnection {
 }
 
 impl LazyConnection {
-    async fn made(&self) -> Result<Arc<dyn Provider>, ProviderError> {
+    async fn provider(&self) -> Result<Arc<dyn Provider>, ProviderError> {
         let Self { target, context, made } = self;
         let make = async || {
             let endpoint = target.endpoint(&context.settings, &context.keys).await;
@@ -141,7 +141,7 @@ impl Provider for LazyProvider {
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let Self(later) = self.clone();
         let inside = cancel.clone();
-        let replies = stream::once(async move { later.made().await }).flat_map(move |made| match made {
+        let replies = stream::once(async move { later.provider().await }).flat_map(move |made| match made {
             Ok(provider) => provider.stream(request.clone(), inside.clone()),
             Err(error) => stream::once(std::future::ready(Err(error))).boxed(),
         });

@@ -111,11 +111,11 @@ fn collect(script: &str, depth: usize, found: &mut Vec<Invocation>) -> Option<()
         return None;
     }
     let reading = reading::read(script).ok()?;
-    reading.commands.iter().try_for_each(|simple| wrapped(&Invocation::of(simple, script), depth, found))
+    reading.commands.iter().try_for_each(|simple| add_wrapped(&Invocation::of(simple, script), depth, found))
 }
 
 /// Adds an invocation and those that it wraps.
-fn wrapped(invocation: &Invocation, depth: usize, found: &mut Vec<Invocation>) -> Option<()> {
+fn add_wrapped(invocation: &Invocation, depth: usize, found: &mut Vec<Invocation>) -> Option<()> {
     if depth > MAX_NESTING {
         return None;
     }
@@ -128,7 +128,7 @@ fn wrapped(invocation: &Invocation, depth: usize, found: &mut Vec<Invocation>) -
     found.push(invocation.clone());
     for one in inner {
         match one {
-            InnerCommand::Words(range) => wrapped(&invocation.part(range)?, depth + 1, found)?,
+            InnerCommand::Words(range) => add_wrapped(&invocation.part(range)?, depth + 1, found)?,
             InnerCommand::Script(script) => collect(&script, depth + 1, found)?,
         }
     }

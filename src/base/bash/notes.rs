@@ -138,7 +138,7 @@ pub fn unknown(name: &str) -> String {
 }
 
 /// Says why a program is not known to be read-only with this flag.
-pub fn refused(name: &str, flag: &str) -> String {
+pub fn flag(name: &str, flag: &str) -> String {
     let both = format!("{name} {flag}");
     say(&both, if NOTES.iter().any(|(noted, _)| *noted == both) { &both } else { name })
 }

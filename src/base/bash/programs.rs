@@ -66,7 +66,7 @@ pub fn program(name: &str) -> Option<Program> {
     let mut all = Vec::new();
     spread(flags, 0, &mut all);
     let (effect, operands) = ProgramEffect::parse(operands);
-    Some(Program { effect, flags: all, operands: Operands::named(operands)? })
+    Some(Program { effect, flags: all, operands: Operands::parse(operands)? })
 }
 
 /// Returns the subcommands of a program that are known to only read, e.g. `log` and `stash list` of `git`.
@@ -119,7 +119,7 @@ fn spread(flags: &'static str, depth: usize, all: &mut Vec<&'static str>) {
 
 impl Operands {
     /// Parses the operands of a row; `None` for unknown words.
-    fn named(text: &'static str) -> Option<Self> {
+    fn parse(text: &'static str) -> Option<Self> {
         let list = |text: &'static str| text.split_ascii_whitespace().collect();
         let operands = match text {
             "none" => Self::None,
@@ -136,14 +136,14 @@ impl Operands {
                 } else if let Some(most) = text.strip_prefix("at most ") {
                     Self::AtMost(most.strip_suffix(" paths")?.parse().ok()?)
                 } else {
-                    Self::coded(text.strip_prefix("as ")?)?
+                    Self::by_code(text.strip_prefix("as ")?)?
                 }
             }
         };
         Some(operands)
     }
 
-    fn coded(name: &str) -> Option<Self> {
+    fn by_code(name: &str) -> Option<Self> {
         Some(match name {
             "anything" => Self::Own(special::anything),
             "bracket" => Self::Own(special::bracket),

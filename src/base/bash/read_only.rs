@@ -89,14 +89,14 @@ fn judge(
     place: WorkingFolder,
     depth: usize,
 ) -> Result<(), String> {
-    simple.assigns.iter().try_for_each(|word| assigns(&fixed(word)?.text))?;
+    simple.assigns.iter().try_for_each(|word| assigns(&fixed_arg(word)?.text))?;
     simple.redirects.iter().try_for_each(redirect)?;
-    let args = simple.words.iter().map(fixed).collect::<Result<Vec<Arg>, String>>()?;
+    let args = simple.words.iter().map(fixed_arg).collect::<Result<Vec<Arg>, String>>()?;
     let judge = Judge { feeder, place, depth };
     judge.command(&args)
 }
 
-fn fixed(word: &Word) -> Result<Arg, String> {
+fn fixed_arg(word: &Word) -> Result<Arg, String> {
     let why = match word.open {
         None | Some(Open::Pattern) => None,
         Some(Open::Variable) => Some("a variable's value is only known when it runs"),
@@ -118,7 +118,7 @@ fn assigns(text: &str) -> Result<(), String> {
 }
 
 fn redirect(redirect: &Redirect) -> Result<(), String> {
-    let target = fixed(&redirect.target)?;
+    let target = fixed_arg(&redirect.target)?;
     let text = target.text.as_str();
     let operator = redirect.operator.trim_start_matches(|c: char| c.is_ascii_digit());
     match operator {
@@ -159,13 +159,13 @@ impl Judge<'_> {
                 }
             }
             text => match wrapper(text) {
-                Some(_) => deeper.wrapped(text, args),
-                None => listed(text, rest),
+                Some(_) => deeper.wrapper(text, args),
+                None => check_program(text, rest),
             },
         }
     }
 
-    fn wrapped(&self, name: &str, args: &[Arg]) -> Result<(), String> {
+    fn wrapper(&self, name: &str, args: &[Arg]) -> Result<(), String> {
         let Some(wrapper) = wrapper(name).filter(|wrapper| wrapper.effect != WrapperEffect::More) else {
             return Err(notes::unknown(name));
         };
@@ -185,14 +185,14 @@ impl Judge<'_> {
         sets.map(|arg| arg.text.as_str()).try_for_each(assigns)?;
         match wrapper.effect {
             WrapperEffect::Transparent | WrapperEffect::Sets => self.command(inner),
-            WrapperEffect::Feeds => self.fed(own, inner),
+            WrapperEffect::Feeds => self.xargs(own, inner),
             WrapperEffect::More => Err(unknown()),
         }
     }
 
     /// Judges `xargs`, whose input supplies words. Names printed by `find` lie in its folders, if each ends
     /// with a NUL.
-    fn fed(&self, own: &[Arg], inner: &[Arg]) -> Result<(), String> {
+    fn xargs(&self, own: &[Arg], inner: &[Arg]) -> Result<(), String> {
         const UNSURE: &str = "what `xargs` gives to a program is only known when it runs";
         let is = |word: &Word, text: &str| word.text == text && word.open.is_none();
         let nul = own.iter().any(|arg| ["-0", "--null"].contains(&arg.text.as_str()));
@@ -267,7 +267,7 @@ impl Judge<'_> {
             }
             at += end + 1;
         }
-        listed("find", &own)
+        check_program("find", &own)
     }
 
     fn git(&self, args: &[Arg]) -> Result<(), String> {
@@ -295,7 +295,7 @@ impl Judge<'_> {
             {
                 known_words(name, args)
             }
-            Some(_) | None => listed(name, args),
+            Some(_) | None => check_program(name, args),
         }
     }
 }
@@ -316,7 +316,7 @@ fn finds_no_secrets<'a>(words: impl Iterator<Item = &'a str>) -> bool {
 }
 
 /// Checks against its row that a program is read-only; errs with the reason if not.
-fn listed(name: &str, args: &[Arg]) -> Result<(), String> {
+fn check_program(name: &str, args: &[Arg]) -> Result<(), String> {
     match program(name) {
         Some(Program { effect: ProgramEffect::RunsSettings, .. }) => {
             known_words(name, args)?;
@@ -352,19 +352,19 @@ fn known_words(name: &str, args: &[Arg]) -> Result<(), String> {
     if let Operands::Own(check) = operands {
         return check(args);
     }
-    let parsed = parse(&flags, args, Order::Mixed).map_err(|refused| notes::refused(name, &refused.0))?;
+    let parsed = parse(&flags, args, Order::Mixed).map_err(|refused| notes::flag(name, &refused.0))?;
     for flag in &parsed.flags {
         // If another version of the program takes no value here, the next word is an operand.
         if let Some(value) = flag.value.filter(|_| flag.names_file || flag.apart) {
             names_inside(value)?;
             let number = value.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
             if value.starts_with('-') && !number {
-                return Err(notes::refused(name, flag.name));
+                return Err(notes::flag(name, flag.name));
             }
         }
     }
     reads_no_secrets(name, &parsed)?;
-    allowed(name, &operands, &parsed)
+    check_operands(name, &operands, &parsed)
 }
 
 /// Programs that report only the name, size and kind of a file.
@@ -419,7 +419,7 @@ fn reads_no_secrets(name: &str, parsed: &ParsedArgs<'_>) -> Result<(), String> {
     }
 }
 
-fn allowed(name: &str, operands: &Operands, parsed: &ParsedArgs<'_>) -> Result<(), String> {
+fn check_operands(name: &str, operands: &Operands, parsed: &ParsedArgs<'_>) -> Result<(), String> {
     let given = &parsed.operands;
     let too_many = |most: usize| given.get(most).map_or(Ok(()), |arg| Err(notes::operands(name, &arg.text)));
     let paths = |from: usize| given.iter().skip(from).try_for_each(|arg| is_inside(arg));

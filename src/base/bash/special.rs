@@ -192,7 +192,7 @@ pub fn cargo(parsed: &ParsedArgs<'_>) -> Result<(), String> {
     const KNOWN: [&str; 4] = ["--nocapture", "--exact", "--ignored", "--include-ignored"];
     let known = |text: &str| !text.starts_with('-') || KNOWN.contains(&text);
     match parsed.operands.iter().find(|arg| arg.pattern || !known(&arg.text)) {
-        Some(arg) => Err(notes::refused("cargo", &arg.text)),
+        Some(arg) => Err(notes::flag("cargo", &arg.text)),
         None => Ok(()),
     }
 }
@@ -308,7 +308,7 @@ pub fn find(args: &[Arg]) -> Result<(), String> {
         } else if WITH_FILE.contains(&name) {
             is_inside(rest.next().ok_or_else(|| format!("`find {name}` needs a file"))?)?;
         } else if begins(arg) {
-            return Err(super::notes::refused("find", name));
+            return Err(super::notes::flag("find", name));
         } else {
             // A folder after an option: `find -P src`.
             is_inside(arg)?;

@@ -145,7 +145,7 @@ impl Reader<'_> {
         match node.kind() {
             "command" | "declaration_command" | "unset_command" => self.command(node, depth),
             "test_command" => self.test(node, depth),
-            "redirected_statement" => self.redirected(node, depth),
+            "redirected_statement" => self.read_redirected(node, depth),
             "variable_assignment" | "variable_assignments" => self.assignments(node, depth),
             _ => self.inside(node, depth),
         }
@@ -253,7 +253,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn redirected(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
+    fn read_redirected(&mut self, node: Node<'_>, depth: usize) -> Result<(), &'static str> {
         let body = node.child_by_field_name("body");
         if let Some(body) = body {
             self.walk(body, depth + 1)?;

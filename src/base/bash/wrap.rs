@@ -186,10 +186,10 @@ pub fn inner(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
         return if looked_up { Some(Vec::new()) } else { wrapper.inner(words) };
     }
     match name {
-        "find" => found(words),
+        "find" => find(words),
         "fd" | "fdfind" => fd(words),
-        "eval" => joined(words.get(1..)?),
-        "trap" => joined(words.get(1..2).unwrap_or_default()),
+        "eval" => one_script(words.get(1..)?),
+        "trap" => one_script(words.get(1..2).unwrap_or_default()),
         "git" => git(words),
         _ if is_loader(name) => {
             let is_program = words.get(1)?.as_deref().is_some_and(|word| !word.starts_with('-'));
@@ -234,7 +234,7 @@ fn fixed_head(words: &[Option<String>]) -> Vec<Arg> {
 }
 
 /// Joins all words into one script, as `eval` does.
-fn joined(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
+fn one_script(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
     let words = words.iter().cloned().collect::<Option<Vec<String>>>()?;
     Some(vec![InnerCommand::Script(words.join(" "))])
 }
@@ -366,7 +366,7 @@ fn shell(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
 }
 
 /// Returns the programs that `find` runs: from `-exec` to `;` or `+`.
-fn found(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
+fn find(words: &[Option<String>]) -> Option<Vec<InnerCommand>> {
     const RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
     // An unknown word could be one of these.
     let words = words.iter().map(Option::as_deref).collect::<Option<Vec<&str>>>()?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::Usd;
 use crate::stdx::names::names;
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 
 /// A cap: what is counted, and over which scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -72,13 +72,13 @@ impl Cap {
     /// Returns an amount as shown to the user, e.g. `$1.25`, `12,000 tokens`.
     pub fn amount_text(self, amount: u64) -> String {
         match self.unit() {
-            Unit::Tokens => format!("{} tokens", grouped(amount)),
+            Unit::Tokens => format!("{} tokens", group_digits(amount)),
             Unit::Usd => Usd(amount).to_string(),
         }
     }
 
     /// Returns an amount as written in a setting, e.g. `1.25`, `12000`.
-    pub fn written(self, amount: u64) -> String {
+    pub fn setting_text(self, amount: u64) -> String {
         match self.unit() {
             Unit::Tokens => amount.to_string(),
             Unit::Usd => {
@@ -102,7 +102,7 @@ mod tests {
             (Cap::SessionTokens, 1_234_567, "1,234,567 tokens", "1234567"),
         ] {
             assert_eq!(
-                (cap.amount_text(amount), cap.written(amount)),
+                (cap.amount_text(amount), cap.setting_text(amount)),
                 (words.to_owned(), written.to_owned())
             );
         }

@@ -123,7 +123,7 @@ pub(super) fn from_text(kind: Kind, text: &str) -> Raw {
 }
 
 /// Converts a text of a section to the form of its kind.
-pub(super) fn spelled(kind: Kind, raw: Raw) -> Raw {
+pub(super) fn convert_text(kind: Kind, raw: Raw) -> Raw {
     match (kind, raw) {
         (_, Raw::Text(text)) => from_text(kind, &text),
         (Kind::Text, Raw::Bool(bool)) => Raw::Text(bool.to_string()),
@@ -224,7 +224,7 @@ fn url(text: String) -> Result<Value, ValueProblem> {
     let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     match host {
         Some(host) if host.contains('@') => {
-            let wrong = ValueProblem::new("an address with a password in it", expected(Kind::Url));
+            let wrong = ValueProblem::new("an address with a password in it", expected_form(Kind::Url));
             Err(wrong.advised("put the key in its own setting"))
         }
         Some(host)
@@ -253,7 +253,7 @@ fn host(text: &str, port: u16) -> Result<Value, ValueProblem> {
 /// Parses a key: the key itself, `$NAME`, `${NAME}`, or `$(command)` if it is from the user's own file.
 fn secret(text: &str, source: &Source) -> Result<Value, ValueProblem> {
     let key = text.trim();
-    let wrong = |got| ValueProblem::new(got, expected(Kind::Secret));
+    let wrong = |got| ValueProblem::new(got, expected_form(Kind::Secret));
     if let Some(command) = key.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) {
         return if matches!(source, Source::UserFile { .. }) && !command.trim().is_empty() {
             Ok(Value::Secret(Key::Command(command.trim().to_owned())))
@@ -304,7 +304,7 @@ fn wrong(kind: Kind, raw: &Raw) -> ValueProblem {
         (Kind::Url, Raw::Text(text)) => describe_raw(&Raw::Text(shown_address(text))),
         (_, raw) => describe_raw(raw),
     };
-    ValueProblem { got, expected: expected(kind), advice: advice(kind, raw) }
+    ValueProblem { got, expected: expected_form(kind), advice: advice(kind, raw) }
 }
 
 /// Describes a found value, short and sanitized.
@@ -322,7 +322,7 @@ pub(super) fn describe_raw(raw: &Raw) -> String {
 }
 
 /// Describes what a value of that kind must be.
-fn expected(kind: Kind) -> String {
+fn expected_form(kind: Kind) -> String {
     match kind {
         Kind::Text => "a string".to_owned(),
         Kind::Url => "an address that begins with http:// or https://".to_owned(),

@@ -90,7 +90,7 @@ pub fn load(sources: &Sources) -> Result<LoadedSettings, Vec<ConfigError>> {
 }
 
 /// Returns the value if no project's file may set it.
-fn refused(row: &SettingRow, raw: &Raw) -> Option<&'static str> {
+fn refused_value(row: &SettingRow, raw: &Raw) -> Option<&'static str> {
     let Raw::Text(text) = raw else { return None };
     row.refused.iter().copied().find(|value| value.eq_ignore_ascii_case(text.trim()))
 }
@@ -173,7 +173,7 @@ impl<'a> SettingsLoader<'a> {
     fn withheld(&self, entry: &file::Entry, trust: FolderTrust) -> Option<ConfigWarning> {
         let file::Entry { row, key, raw, source } = entry;
         let (source_of, key) = (source.clone(), key.clone());
-        match (row.project, trust, refused(row, raw)) {
+        match (row.project, trust, refused_value(row, raw)) {
             _ if row.no_effect().is_some() => None,
             (ProjectTrust::Never, _, _) => {
                 Some(ConfigWarning::NotForProjects { source_of, key, user_file: self.user_file_in_words() })
@@ -253,13 +253,13 @@ impl<'a> SettingsLoader<'a> {
             self.without_effect.push((row, source_of.clone()));
             return self.warnings.push(ConfigWarning::NoEffect { source_of, key, why });
         }
-        match self.checked(row, &key, raw, &source_of) {
+        match self.check_value(row, &key, raw, &source_of) {
             Ok(value) => put(layer, row.key, value, source_of),
             Err(wrong) => self.errors.push(wrong.of(key, source_of)),
         }
     }
 
-    fn checked(
+    fn check_value(
         &mut self,
         row: &SettingRow,
         key: &str,
@@ -327,7 +327,7 @@ impl<'a> SettingsLoader<'a> {
             };
             let checked = place.and_then(|place| {
                 let is_text = of == SectionsOf::Providers || matches!(source, Source::Flag { .. });
-                let raw = if is_text { check::spelled(place.kind, raw) } else { raw };
+                let raw = if is_text { check::convert_text(place.kind, raw) } else { raw };
                 match check::check(place.kind, raw, self.home.as_deref(), &source) {
                     // Not shown: it may be a token, or contain one.
                     Ok(Value::Text(text))

@@ -37,7 +37,7 @@ pub struct ServerSettings {
 impl ServerSettings {
     /// Returns all that is written about how it is reached, a line each, as written.
     #[must_use]
-    pub fn written(&self) -> Vec<String> {
+    pub fn written_lines(&self) -> Vec<String> {
         match &self.how {
             ServerTransport::Program { command, args, env, .. } => {
                 let is_plain = |c: char| c.is_alphanumeric() || "_-./:@=+,%$".contains(c);

@@ -69,7 +69,7 @@ impl SettingRow {
             Some(rest) => rest.is_empty() || (row.no_effect().is_some() && rest.starts_with('.')),
             None => false,
         };
-        known().find(|row| row.names().any(|name| is(row, name)))
+        known_settings().find(|row| row.names().any(|name| is(row, name)))
     }
 
     /// Why setting it has no effect; `None` if it has one.
@@ -501,23 +501,23 @@ pub static SETTINGS: &[SettingRow] = &[
 ];
 
 /// All known settings, with and without effect.
-fn known() -> impl Iterator<Item = &'static SettingRow> {
+fn known_settings() -> impl Iterator<Item = &'static SettingRow> {
     SETTINGS.iter().chain(INERT)
 }
 
 /// The keys of all known settings.
 pub(super) fn keys() -> impl Iterator<Item = &'static str> {
-    known().map(|row| row.key)
+    known_settings().map(|row| row.key)
 }
 
 /// The keys and aliases of all known settings.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    known().flat_map(SettingRow::names)
+    known_settings().flat_map(SettingRow::names)
 }
 
 /// The environment names of all known settings.
 pub(super) fn env_names() -> impl Iterator<Item = &'static str> {
-    known().flat_map(|row| row.env.iter().copied())
+    known_settings().flat_map(|row| row.env.iter().copied())
 }
 
 impl Default for Settings {

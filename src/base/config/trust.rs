@@ -189,7 +189,7 @@ impl TrustRecord {
     /// Returns the content of a folder of the list that is trusted with its current content, and what is wrong with other
     /// files there; `None` for any other folder. This covers only the folder itself, because folders below it may be from
     /// anyone.
-    pub fn trusted(&self, list: &[PathBuf], folder: &Path) -> Option<(Contents, Vec<String>)> {
+    pub fn trusted_contents(&self, list: &[PathBuf], folder: &Path) -> Option<(Contents, Vec<String>)> {
         if !names_folder(list, folder) {
             return None;
         }

@@ -59,7 +59,7 @@ pub fn mentions(text: &str) -> Vec<Mention> {
             continue;
         }
         let starts = before.chars().next_back().is_none_or(|c| c.is_whitespace() || "([{".contains(c));
-        if let Some((path, length)) = named(behind, starts) {
+        if let Some((path, length)) = mention_path(behind, starts) {
             found.push(Mention { at: at..at + length, path: path.to_owned() });
         }
     }
@@ -67,7 +67,7 @@ pub fn mentions(text: &str) -> Vec<Mention> {
 }
 
 /// Returns the path of a text that begins with `@`, and the length of the mention in bytes.
-fn named(text: &str, starts_a_word: bool) -> Option<(&str, usize)> {
+fn mention_path(text: &str, starts_a_word: bool) -> Option<(&str, usize)> {
     let word = text.strip_prefix('@')?;
     let (path, marks) = match word.strip_prefix('"') {
         Some(quoted) => {
@@ -116,7 +116,7 @@ pub struct PromptImage {
 }
 
 /// Returns the images of a prompt, in order.
-pub fn pictured(parts: &[UserPart]) -> Vec<PromptImage> {
+pub fn prompt_images(parts: &[UserPart]) -> Vec<PromptImage> {
     let text = typed_text(parts);
     let mut names = pointed_at(&text, count(parts)).into_iter().map(|one| one.name().to_owned());
     let picture = |part: &UserPart| match part {
@@ -127,18 +127,18 @@ pub fn pictured(parts: &[UserPart]) -> Vec<PromptImage> {
 }
 
 /// Returns the user's text with a label in place of each image's mention; other labels are appended.
-pub fn labelled(parts: &[UserPart]) -> String {
-    let pictures = pictured(parts);
+pub fn labelled_text(parts: &[UserPart]) -> String {
+    let pictures = prompt_images(parts);
     let label = |at: usize| {
         let one = pictures.get(at);
         label(at + 1, one.and_then(|one| one.size), one.and_then(|one| one.name.as_deref()))
     };
-    replaced(&typed_text(parts), pictures.len(), "\n", label)
+    replace_mentions(&typed_text(parts), pictures.len(), "\n", label)
 }
 
-/// Like [`labelled`], with `[image]` for each image, for use where space is short.
+/// Like [`labelled_text`], with `[image]` for each image, for use where space is short.
 pub fn in_short(parts: &[UserPart]) -> String {
-    replaced(&typed_text(parts), count(parts), " ", |_| "[image]".to_owned())
+    replace_mentions(&typed_text(parts), count(parts), " ", |_| "[image]".to_owned())
 }
 
 /// Returns the user's own text, as typed.
@@ -151,7 +151,7 @@ pub fn typed_text(parts: &[UserPart]) -> String {
 }
 
 /// Returns a message's prompt without the notes that were delivered with it; `None` if it has none.
-pub fn asked(parts: &[UserPart]) -> Option<Vec<UserPart>> {
+pub fn prompt_parts(parts: &[UserPart]) -> Option<Vec<UserPart>> {
     let own = parts.iter().filter(|part| !matches!(part, UserPart::Note { .. }));
     let own: Vec<UserPart> = own.cloned().collect();
     (!own.is_empty()).then_some(own)
@@ -201,7 +201,7 @@ fn pointed_at(text: &str, images: usize) -> Vec<Mention> {
     [promising, all].into_iter().find(|found| found.len() == images).unwrap_or_default()
 }
 
-fn replaced(text: &str, images: usize, gap: &str, label: impl Fn(usize) -> String) -> String {
+fn replace_mentions(text: &str, images: usize, gap: &str, label: impl Fn(usize) -> String) -> String {
     let known = pointed_at(text, images);
     let mut out = String::new();
     let mut from = 0;
@@ -309,7 +309,7 @@ mod tests {
             ),
         ];
         for (parts, long, short) in cases {
-            assert_eq!(labelled(&parts), long);
+            assert_eq!(labelled_text(&parts), long);
             assert_eq!(in_short(&parts), short);
         }
     }

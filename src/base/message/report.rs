@@ -60,7 +60,7 @@ impl CallReport {
     }
 
     /// Creates what is kept of a call with this outcome; `None` if there are no words.
-    pub fn said(words: String) -> Option<Box<Self>> {
+    pub fn from_words(words: String) -> Option<Box<Self>> {
         (!words.is_empty()).then(|| Box::new(Self { words, ..Self::default() }))
     }
 }

@@ -57,7 +57,7 @@ impl JsonItems {
 
     /// Returns the number of bytes held.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub fn held_bytes(&self) -> usize {
         self.bytes.len() - self.start
     }
 

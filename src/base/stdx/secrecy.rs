@@ -60,7 +60,7 @@ const HINTS: &[&str] = &[
 /// Returns a text in which keys, tokens and private keys are replaced. By form only: what looks like none stays, and what
 /// looks like one goes.
 #[must_use]
-pub fn masked(text: &str) -> Cow<'_, str> {
+pub fn mask(text: &str) -> Cow<'_, str> {
     static PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(FORMS).expect("the pattern is fixed and tested"));
     if !has_hint(text) {
@@ -79,7 +79,7 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Whether a text contains what all keys and tokens contain, so that [`masked`] may change it or what follows it.
+/// Whether a text contains what all keys and tokens contain, so that [`mask`] may change it or what follows it.
 #[must_use]
 pub fn has_hint(text: &str) -> bool {
     static HINTED: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -161,7 +161,7 @@ mod tests {
             ("a skip-list of sk-8 and task-manager-for-everybody", ""),
         ] {
             let expected = if shown.is_empty() { text } else { shown };
-            assert_eq!(masked(text), expected);
+            assert_eq!(mask(text), expected);
         }
     }
 

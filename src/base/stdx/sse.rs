@@ -98,7 +98,7 @@ impl SseReader {
 
     /// Returns the number of bytes held: those of the unfinished event and of the items not taken yet.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub fn held_bytes(&self) -> usize {
         let item = |item: &SseItem| match item {
             SseItem::Event { event, data } => event.as_ref().map_or(0, String::len) + data.len(),
             SseItem::Comment => 0,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::reading::ReadingOutcome;
 use super::typed::ApproveArgs;
 use super::{CommandContext, context, describe, reading};
-use crate::app::{planned, schema_of};
+use crate::app::{plan_call, schema_of};
 use crate::approval::{Approval, Decider, Remember, Request, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
@@ -29,7 +29,7 @@ const NAMED: usize = 8;
 const LOOKED_AT: usize = 20_000;
 
 /// Returns the ids of those requests of all sessions that wait and are wanted.
-pub(super) async fn undecided(
+pub(super) async fn undecided_ids(
     context: &CommandContext<'_>,
     is_wanted: impl Fn(&RequestRow) -> bool,
 ) -> Result<Vec<String>> {
@@ -63,7 +63,7 @@ pub(super) async fn yes(context: &CommandContext<'_>, yes: ApproveArgs) -> Resul
     if let Some(session) = &yes.all_low {
         let session = context.store.find_session(session).await?;
         let is_low = |row: &RequestRow| row.session == session && row.risk == Risk::Low;
-        for id in undecided(context, is_low).await? {
+        for id in undecided_ids(context, is_low).await? {
             done.approve(context, &id, &yes).await?;
         }
         return done.tell_some(context, yes.json, "No LOW requests are waiting in this session.\n").await;
@@ -81,7 +81,7 @@ fn approval(yes: &ApproveArgs, instead: Option<(ToolName, Value)>) -> Approval {
 }
 
 /// Returns the request with this id, and the call that runs in its place; errs with a sentence.
-async fn named(
+async fn request_and_call(
     context: &CommandContext<'_>,
     id: &str,
     yes: &ApproveArgs,
@@ -95,7 +95,7 @@ async fn named(
     let schema = request.schema(|| schema_of(&request.tool, context.world, &context.settings));
     let args = match yes.set.is_empty() {
         true => request.args.clone(),
-        false => fields::changed(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?,
+        false => fields::with_changes(request.tool.as_str(), schema.as_ref(), &request.args, &yes.set)?,
     };
     if request.is_question()
         && let Some(fault) = schema.as_ref().and_then(|schema| faults(schema, &args).into_iter().next())
@@ -133,7 +133,7 @@ pub(super) async fn with_args(
         return (one, None);
     }
     let instead = (request.tool.clone(), args);
-    let plan = planned(context.world, &context.settings, &one.workspace, (&instead.0, &instead.1)).await;
+    let plan = plan_call(context.world, &context.settings, &one.workspace, (&instead.0, &instead.1)).await;
     // The call that is shown and reported must be the one that runs now, not the one asked for.
     let request = &mut one.request;
     match plan {
@@ -166,7 +166,7 @@ impl DecisionResults {
 
     /// Approves the request with this id, if it was shown.
     async fn approve(&mut self, context: &CommandContext<'_>, id: &str, yes: &ApproveArgs) -> Result<()> {
-        let (one, instead) = match named(context, id, yes).await {
+        let (one, instead) = match request_and_call(context, id, yes).await {
             Ok(named) => named,
             Err(why) => {
                 self.failed.push((id.to_owned(), why));

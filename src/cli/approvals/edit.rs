@@ -31,20 +31,20 @@ pub(super) async fn run(context: &CommandContext<'_>, id: &str, note: Option<Str
     let named = |one: &StoredRequest| check_named(&one.request, id, "edit").map_err(CliError::error);
     named(&one)?;
     let mut draft = Draft::of(&one)?;
-    let Some(args) = draft.written(context, &editor, &one).await? else {
+    let Some(args) = draft.edited_args(context, &editor, &one).await? else {
         return console::out(&format!("Nothing changed; request {} is still waiting.\n", one.id()));
     };
     let note = note.filter(|note| !note.trim().is_empty());
     let approval = yes_to(&one.request, args.clone(), note);
     let (one, _) = with_args(context, one, args).await;
-    named(&one).map_err(|error| error.hint(draft.kept()))?;
+    named(&one).map_err(|error| error.hint(draft.keep_file()))?;
     let mut done = DecisionResults::default();
     // The user wrote the contents.
     done.approve_shown(context, one, approval, true).await?;
     let is_undecided = done.is_empty();
     let reported = done.tell(context, false).await;
     if is_undecided {
-        let kept = draft.kept();
+        let kept = draft.keep_file();
         reported.map_err(|error| error.hint(kept.clone()))?;
         console::note(&kept);
         return Ok(());
@@ -77,7 +77,7 @@ impl Draft {
     }
 
     /// Returns the saved arguments if they can be run; `None` if nothing was changed or the text is empty.
-    async fn written(
+    async fn edited_args(
         &mut self,
         context: &CommandContext<'_>,
         editor: &str,
@@ -97,7 +97,7 @@ impl Draft {
             if saved.trim().is_empty() {
                 return Ok(None);
             }
-            let wrong = match fields::parsed(request.tool.as_str(), schema.as_ref(), &saved) {
+            let wrong = match fields::parse_args(request.tool.as_str(), schema.as_ref(), &saved) {
                 Ok(args) if args == request.args => return Ok(None),
                 Ok(args) => return Ok(Some(args)),
                 Err(wrong) => wrong,
@@ -105,7 +105,7 @@ impl Draft {
             if saved == text {
                 // Saved unchanged: the user gave up, or the editor ran without a user.
                 let error = CliError::error(format!("nothing was decided: {wrong}"));
-                return Err(if saved == self.first { error } else { error.hint(self.kept()) });
+                return Err(if saved == self.first { error } else { error.hint(self.keep_file()) });
             }
             head = format!("{OURS} {}\n{OURS} Save it unchanged to decide nothing.\n", sanitize_line(&wrong));
             text = saved;
@@ -126,7 +126,7 @@ impl Draft {
         let bytes = fs::read(self.path()).map_err(unread)?;
         let Ok(text) = String::from_utf8(bytes) else {
             let error = CliError::error("nothing was decided: the saved file is not UTF-8");
-            return Err(error.hint(self.kept()));
+            return Err(error.hint(self.keep_file()));
         };
         let own = text.lines().take_while(|line| line.starts_with(OURS)).count();
         Ok(text.split_inclusive('\n').skip(own).collect())
@@ -137,11 +137,11 @@ impl Draft {
         let Err(why) = editor::edit(editor, &self.path()).await? else { return Ok(()) };
         let error = CliError::error(format!("nothing was decided: {why}"));
         let changed = self.read().is_ok_and(|text| text != before || text != self.first);
-        Err(if changed { error.hint(self.kept()) } else { error })
+        Err(if changed { error.hint(self.keep_file()) } else { error })
     }
 
     /// Keeps the file, and returns a message with its path.
-    fn kept(&mut self) -> String {
+    fn keep_file(&mut self) -> String {
         let path = self.path();
         if let Some(Err(error)) = self.file.take().map(NamedTempFile::keep) {
             return format!("your text could not be saved: {}", error.error);

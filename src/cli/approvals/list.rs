@@ -4,7 +4,7 @@
 use globset::{Glob, GlobMatcher};
 
 use super::typed::ListArgs;
-use super::{CommandContext, listed};
+use super::{CommandContext, request_row};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
 use crate::cli::table::table;
@@ -25,7 +25,7 @@ pub(super) async fn run(context: &CommandContext<'_>, wanted: ListArgs) -> Resul
     if wanted.json {
         let of = if undecided { RequestFilter::Undecided } else { RequestFilter::All };
         let found = context.store.requests(of, LISTED).await?;
-        let kept: Vec<_> = found.iter().filter(|one| filter.keeps(&row(one))).map(listed).collect();
+        let kept: Vec<_> = found.iter().filter(|one| filter.keeps(&row(one))).map(request_row).collect();
         return console::json(&kept);
     }
     let rows = if undecided {

@@ -110,7 +110,7 @@ fn unseen(request: &Request, rows: usize, unread: bool) -> String {
 /// Shows a text in the pager; prints it if there is no pager or it cannot be started.
 async fn page(context: &CommandContext<'_>, text: &str) -> Result<()> {
     if let Some(pager) = context.world.pager()
-        && paged(&pager, &sanitize(text)).await?
+        && show_in_pager(&pager, &sanitize(text)).await?
     {
         return Ok(());
     }
@@ -118,7 +118,7 @@ async fn page(context: &CommandContext<'_>, text: &str) -> Result<()> {
 }
 
 /// Runs the pager on a text; returns whether it could be started.
-async fn paged(pager: &str, text: &str) -> Result<bool> {
+async fn show_in_pager(pager: &str, text: &str) -> Result<bool> {
     // While the pager has the terminal, it handles Ctrl+C.
     let _theirs = signal(SignalKind::interrupt())?;
     let mut command = Command::new("/bin/sh");

@@ -8,7 +8,7 @@ pub(super) mod body;
 use serde_json::json;
 
 use super::context::ApprovalContext;
-use super::{CommandContext, describe, listed};
+use super::{CommandContext, describe, request_row};
 use crate::approval::{Approval, Grants, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
@@ -32,7 +32,7 @@ pub(super) async fn run(context: &CommandContext<'_>, id: Option<String>, json: 
     if !json {
         return console::out(&as_text(&one, &around));
     }
-    let mut value = serde_json::to_value(listed(&one)).map_err(std::io::Error::from)?;
+    let mut value = serde_json::to_value(request_row(&one)).map_err(std::io::Error::from)?;
     value["preview"] = json!(one.request.plan.preview);
     value["undo"] = json!(one.request.plan.undo);
     value["basis"] = json!(one.request.plan.basis);

@@ -12,7 +12,7 @@ use tokio::net::unix::pipe::Sender;
 
 use super::context::Calls;
 use super::describe::{self, CallProgress};
-use super::{CommandContext, listed};
+use super::{CommandContext, request_row};
 use crate::approval::RequestId;
 use crate::cli::console;
 use crate::cli::error::{CliError, Kind, Result};
@@ -130,7 +130,7 @@ impl ApprovalWatch<'_> {
         if !self.json {
             return console::out(&line(one, &status_text(one)));
         }
-        let mut value = serde_json::to_value(listed(one)).map_err(std::io::Error::from)?;
+        let mut value = serde_json::to_value(request_row(one)).map_err(std::io::Error::from)?;
         value["event"] = json!(event(one.state));
         value["decision"] = json!(one.decision.as_ref().map(|(approval, by)| json!([approval, by])));
         console::json_line(&value)

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::args::HookTest;
 use super::super::console;
 use super::super::error::{CliError, Result};
-use super::{HooksCommand, broken, unknown};
+use super::{HooksCommand, check_problems, unknown};
 use crate::hook::command::{HookRun, input_json};
 use crate::hook::file::HookDef;
 use crate::hook::trust::ContentState;
@@ -21,7 +21,7 @@ const TOOL: &str = "shell";
 
 pub(super) async fn run(context: &HooksCommand<'_>, wanted: HookTest) -> Result<()> {
     let found = context.all();
-    broken(&found.problems)?;
+    check_problems(&found.problems)?;
     let call = ToolCall {
         id: CallId("test/1.1.0".to_owned()),
         wire_id: "test".to_owned(),
@@ -127,7 +127,7 @@ fn sample(event: HookEvent, call: ToolCall, context: &HooksCommand<'_>) -> HookI
 }
 
 fn as_text(def: &HookDef, event: HookEvent, tried: &HookRun) -> String {
-    let (word, more) = said(def, event, tried);
+    let (word, more) = verdict_text(def, event, tried);
     let mut rows = vec![("verdict", word.to_owned())];
     if let Some(more) = more {
         rows.push((if tried.verdict.is_ok() { "says" } else { "because" }, more));
@@ -143,7 +143,7 @@ fn as_text(def: &HookDef, event: HookEvent, tried: &HookRun) -> String {
 
 fn as_json(def: &HookDef, input: &HookInput, tried: &HookRun) -> Value {
     let event = input.subject.event();
-    let (word, more) = said(def, event, tried);
+    let (word, more) = verdict_text(def, event, tried);
     json!({
         "name": def.name,
         "event": event.word(),
@@ -158,7 +158,7 @@ fn as_json(def: &HookDef, input: &HookInput, tried: &HookRun) -> Value {
 }
 
 /// Returns the verdict's word and its accompanying text.
-fn said(def: &HookDef, event: HookEvent, tried: &HookRun) -> (&'static str, Option<String>) {
+fn verdict_text(def: &HookDef, event: HookEvent, tried: &HookRun) -> (&'static str, Option<String>) {
     match &tried.verdict {
         Err(trouble) => {
             let word = if matches!(trouble.verdict(&def.name, event), HookVerdict::Ask { .. }) {

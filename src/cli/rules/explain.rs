@@ -149,16 +149,16 @@ impl<'a> Explanation<'a> {
         out.push('\n');
         for step in &self.steps {
             let line = match &step.found {
-                StageOutcome::Passed(why) => format!("  {}{why}", padded(step.stage.word())),
+                StageOutcome::Passed(why) => format!("  {}{why}", pad(step.stage.word())),
                 StageOutcome::Decided(decision) => {
-                    format!("→ {}{}", padded(step.stage.word()), verdict(decision))
+                    format!("→ {}{}", pad(step.stage.word()), verdict(decision))
                 }
             };
             out.push_str(&format!("{}\n", sanitize_line(&line)));
         }
         out.push('\n');
         for (mode, decision) in &self.modes {
-            out.push_str(&format!("  {}{}\n", padded(mode), sanitize_line(&verdict(decision))));
+            out.push_str(&format!("  {}{}\n", pad(mode), sanitize_line(&verdict(decision))));
         }
         out
     }
@@ -203,6 +203,6 @@ fn verdict(decision: &Decision) -> String {
     format!("{word}: {}", decision.because.join("; "))
 }
 
-fn padded(word: &str) -> String {
+fn pad(word: &str) -> String {
     format!("{word}{}", " ".repeat(18_usize.saturating_sub(width(word))))
 }

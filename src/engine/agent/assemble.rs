@@ -92,7 +92,7 @@ impl Assembler {
                 Ok(Step::Nothing)
             }
             StreamEvent::PartDelta { index, delta } => self.delta(index, delta),
-            StreamEvent::PartEnded { index, opaque } => self.ended(index, opaque),
+            StreamEvent::PartEnded { index, opaque } => self.end_part(index, opaque),
             StreamEvent::Notice { text } => Ok(Step::Notice(text)),
             StreamEvent::Finished { stop, usage } => Ok(Step::Finished(stop, usage)),
         }
@@ -149,7 +149,7 @@ impl Assembler {
         })
     }
 
-    fn ended(&mut self, index: usize, opaque: Option<Opaque>) -> Result<Step, ProviderError> {
+    fn end_part(&mut self, index: usize, opaque: Option<Opaque>) -> Result<Step, ProviderError> {
         let Some(part) = self.parts.get_mut(index).filter(|part| part.closed.is_none()) else {
             return Err(malformed(&format!("the end of part {index}, which is not open")));
         };

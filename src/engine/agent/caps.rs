@@ -9,7 +9,7 @@ use crate::config::{Cap, Scope, Unit};
 use crate::history::UsageTotals;
 use crate::message::{Usage, Usd};
 use crate::provider::{ModelRequest, Price};
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 
 use super::context;
 
@@ -139,7 +139,7 @@ impl Caps {
             let last = self.warned.get(&cap).copied();
             if share >= WARN_FROM && last.is_none_or(|last| share >= last + WARN_EVERY) {
                 self.warned.insert(cap, share);
-                judged.said.push(format!("{} ({}).", used(cap, spent, limit, unpriced), cap.setting()));
+                judged.said.push(format!("{} ({}).", usage_text(cap, spent, limit, unpriced), cap.setting()));
             }
         }
         judged
@@ -174,7 +174,7 @@ impl Caps {
 impl CapQuestion {
     /// Says what was used and what is allowed: `$1.98 of $2.00 used today`.
     pub fn spent_words(&self) -> String {
-        used(self.cap, self.spent, self.limit, self.unpriced)
+        usage_text(self.cap, self.spent, self.limit, self.unpriced)
     }
 
     /// The same without `used`: `$1.98 of $2.00 today`.
@@ -202,15 +202,15 @@ impl CapQuestion {
 
     /// Returns the command-line flag that raises it.
     pub fn flag(&self) -> String {
-        format!("--set {}={}", self.cap.setting(), self.cap.written(self.raised))
+        format!("--set {}={}", self.cap.setting(), self.cap.setting_text(self.raised))
     }
 }
 
 /// Returns `$1.98 of $2.00 used today`, with `at least` if some requests have no price.
-fn used(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
+fn usage_text(cap: Cap, spent: u64, limit: u64, unpriced: u32) -> String {
     let at_least = if unpriced > 0 { "at least " } else { "" };
     let spent = match cap.unit() {
-        Unit::Tokens => grouped(spent),
+        Unit::Tokens => group_digits(spent),
         Unit::Usd => cap.amount_text(spent),
     };
     format!("{at_least}{spent} of {} used {}", cap.amount_text(limit), scope_words(cap))

@@ -45,7 +45,7 @@ impl RepeatDetector {
     /// Recounts the running turn from its records, for a turn that is resumed.
     pub fn of(history: &History) -> Self {
         let mut repeats = Self::default();
-        let Some(turn) = history.running() else { return repeats };
+        let Some(turn) = history.running_turn() else { return repeats };
         let mut calls: BTreeMap<&CallId, (&ToolName, Value)> = BTreeMap::new();
         let said = history.entries().iter().filter(|(no, _)| *no > turn.since);
         for (_, message) in said {
@@ -87,7 +87,7 @@ impl RepeatDetector {
     }
 
     /// Notes that the user approved this call; counting towards the next question starts again.
-    pub fn allowed(&mut self, tool: &ToolName, args: &Value) {
+    pub fn on_approval(&mut self, tool: &ToolName, args: &Value) {
         if let Some(lap) = self.calls.get_mut(&key(tool, args)) {
             lap.allowed = lap.times;
         }
@@ -191,7 +191,7 @@ mod tests {
             let mut note = None;
             for one in results.chars() {
                 match one {
-                    '!' => repeats.allowed(&tool, &args),
+                    '!' => repeats.on_approval(&tool, &args),
                     'F' => note = repeats.count(&tool, &args, &returned(Failed, "no")),
                     'I' => note = repeats.count(&tool, &args, &returned(Interrupted, "cut")),
                     _ => note = repeats.count(&tool, &args, &returned(Ok, &one.to_string())),

@@ -25,7 +25,7 @@ pub(super) fn without_servers(names: &[String]) -> String {
 }
 
 /// Says that the store failed, and of which calls the ends are lost.
-pub(super) fn unrecorded(error: &impl std::fmt::Display, calls: &[String]) -> String {
+pub(super) fn lost_ends(error: &impl std::fmt::Display, calls: &[String]) -> String {
     if calls.is_empty() {
         return format!("{error}.");
     }

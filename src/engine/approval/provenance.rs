@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::addresses::{Shape, addresses};
-use self::encoded::{decoded, runs_decoded};
+use self::encoded::{decode_words, runs_decoded};
 use self::grams::{FoundIn, Grams, Span};
 use self::span::{ArgumentText, counts, cut, pieces};
 use self::texts::{KnownText, Side, texts};
@@ -104,7 +104,7 @@ impl Provenance {
     pub fn taints(&self, args: &Value, reach: Reach) -> Vec<Taint> {
         let mut args = pieces(args);
         let read = |piece: &ArgumentText<'_>| -> Vec<(String, String)> {
-            decoded(piece.text).into_iter().map(|text| (piece.pointer.clone(), text)).collect()
+            decode_words(piece.text).into_iter().map(|text| (piece.pointer.clone(), text)).collect()
         };
         let hidden: Vec<(String, String)> = args.iter().flat_map(read).collect();
         let scripts = args.iter().filter(|piece| piece.pointer == COMMAND);
@@ -117,7 +117,7 @@ impl Provenance {
         }
         let mut texts = texts(&self.messages, &self.tools);
         let read = |(at, known): (usize, &KnownText<'_>)| -> Vec<(usize, String)> {
-            decoded(known.text).into_iter().map(|text| (at, text)).collect()
+            decode_words(known.text).into_iter().map(|text| (at, text)).collect()
         };
         let hidden: Vec<(usize, String)> = texts.iter().enumerate().flat_map(read).collect();
         let read: Vec<KnownText<'_>> = hidden

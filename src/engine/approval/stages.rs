@@ -123,7 +123,7 @@ impl StageInput<'_> {
             Stage::NeedsPerson => self.needs_person(),
             Stage::Repetition => self.repetition(),
             Stage::Taint => self.taint(),
-            Stage::AllowRule if self.is_tainted() => passed(UNTRUSTED),
+            Stage::AllowRule if self.is_tainted() => pass(UNTRUSTED),
             Stage::AllowRule => self.by_rules(RuleEffect::Allow, Verdict::Allow, "allows"),
             Stage::Grant => self.grant(),
             Stage::HookAllow => self.hook_allow(),
@@ -134,7 +134,7 @@ impl StageInput<'_> {
         self.in_dry_run(found)
     }
 
-    fn decided(&self, verdict: Verdict, by: Decider, because: impl Into<String>) -> StageOutcome {
+    fn decide(&self, verdict: Verdict, by: Decider, because: impl Into<String>) -> StageOutcome {
         StageOutcome::Decided(Decision { verdict, risk: self.risk, because: vec![because.into()], by })
     }
 
@@ -176,7 +176,7 @@ impl StageInput<'_> {
         match self.rule(effect) {
             Ok((rule, doubt)) => {
                 let by = Decider::Rule { id: rule.id.clone() };
-                self.decided(verdict, by, self.reason_of(rule, does, doubt))
+                self.decide(verdict, by, self.reason_of(rule, does, doubt))
             }
             Err(passed) => StageOutcome::Passed(passed),
         }
@@ -185,50 +185,48 @@ impl StageInput<'_> {
     fn plan_mode(&self) -> StageOutcome {
         match self.policy.mode {
             Mode::Plan if !self.call.only_looks() => {
-                self.decided(Verdict::Deny, self.by_mode(), "plan mode only reads")
+                self.decide(Verdict::Deny, self.by_mode(), "plan mode only reads")
             }
-            Mode::Plan => passed("it only reads"),
-            Mode::Ask | Mode::Auto | Mode::DryRun | Mode::DeferAll => passed("it is off"),
+            Mode::Plan => pass("it only reads"),
+            Mode::Ask | Mode::Auto | Mode::DryRun | Mode::DeferAll => pass("it is off"),
         }
     }
 
     fn hook_deny(&self) -> StageOutcome {
         match self.call.hook {
             Some(HookVerdict::Deny { reason }) => {
-                self.decided(Verdict::Deny, Decider::Hook, format!("hook: {reason}"))
+                self.decide(Verdict::Deny, Decider::Hook, format!("hook: {reason}"))
             }
-            Some(_) => passed("no hook denies"),
-            None => passed("no hook ran"),
+            Some(_) => pass("no hook denies"),
+            None => pass("no hook ran"),
         }
     }
 
     fn defer_all(&self) -> StageOutcome {
         match self.policy.mode {
             Mode::DeferAll => {
-                self.decided(Verdict::Ask, self.by_mode(), "defer-all mode asks about everything")
+                self.decide(Verdict::Ask, self.by_mode(), "defer-all mode asks about everything")
             }
-            Mode::Ask | Mode::Auto | Mode::Plan | Mode::DryRun => passed("it is off"),
+            Mode::Ask | Mode::Auto | Mode::Plan | Mode::DryRun => pass("it is off"),
         }
     }
 
     fn dry_run(&self) -> StageOutcome {
         match self.policy.mode {
-            Mode::DryRun if self.is_question() => passed("a question changes nothing"),
-            Mode::DryRun if !self.call.only_looks() => {
-                self.decided(Verdict::Preview, self.by_mode(), DRY_RUN)
-            }
-            Mode::DryRun => passed("it only reads"),
-            Mode::Ask | Mode::Auto | Mode::Plan | Mode::DeferAll => passed("it is off"),
+            Mode::DryRun if self.is_question() => pass("a question changes nothing"),
+            Mode::DryRun if !self.call.only_looks() => self.decide(Verdict::Preview, self.by_mode(), DRY_RUN),
+            Mode::DryRun => pass("it only reads"),
+            Mode::Ask | Mode::Auto | Mode::Plan | Mode::DeferAll => pass("it is off"),
         }
     }
 
     fn hook_ask(&self) -> StageOutcome {
         match self.call.hook {
             Some(HookVerdict::Ask { reason }) => {
-                self.decided(Verdict::Ask, Decider::Hook, format!("hook: {reason}"))
+                self.decide(Verdict::Ask, Decider::Hook, format!("hook: {reason}"))
             }
             Some(HookVerdict::Defer { reason }) => {
-                self.decided(Verdict::Later, Decider::Hook, format!("hook: {reason}"))
+                self.decide(Verdict::Later, Decider::Hook, format!("hook: {reason}"))
             }
             Some(
                 HookVerdict::Pass
@@ -236,8 +234,8 @@ impl StageInput<'_> {
                 | HookVerdict::Deny { .. }
                 | HookVerdict::Rewrite { .. }
                 | HookVerdict::Note { .. },
-            ) => passed("no hook asks"),
-            None => passed("no hook ran"),
+            ) => pass("no hook asks"),
+            None => pass("no hook ran"),
         }
     }
 
@@ -245,25 +243,25 @@ impl StageInput<'_> {
         match &self.policy.rules.health {
             RulesHealth::Broken { because } => {
                 let because = format!("the rules cannot be read, so everything asks: {because}");
-                self.decided(Verdict::Ask, Decider::Risk, because)
+                self.decide(Verdict::Ask, Decider::Risk, because)
             }
-            RulesHealth::Sound => passed("they are"),
+            RulesHealth::Sound => pass("they are"),
         }
     }
 
     /// Only the user can answer a question; no rule, grant or yolo can.
     fn question(&self) -> StageOutcome {
         if self.is_question() {
-            return self.decided(Verdict::Ask, Decider::Risk, format!("{} asks you something", self.name()));
+            return self.decide(Verdict::Ask, Decider::Risk, format!("{} asks you something", self.name()));
         }
-        passed("it is not a question")
+        pass("it is not a question")
     }
 
     /// Asks if the plan requires the user; no rule, grant or yolo replaces that.
     fn needs_person(&self) -> StageOutcome {
         match &self.call.plan.needs_person {
-            Some(why) => self.decided(Verdict::Ask, Decider::Risk, format!("only you can allow this: {why}")),
-            None => passed("it does not require a person"),
+            Some(why) => self.decide(Verdict::Ask, Decider::Risk, format!("only you can allow this: {why}")),
+            None => pass("it does not require a person"),
         }
     }
 
@@ -271,40 +269,38 @@ impl StageInput<'_> {
         match self.call.repetition {
             Repetition::Times(times) => {
                 let because = format!("the same call gave the same result {times} times");
-                self.decided(Verdict::Ask, Decider::Risk, because)
+                self.decide(Verdict::Ask, Decider::Risk, because)
             }
-            Repetition::No => passed("it is not a repeated call"),
+            Repetition::No => pass("it is not a repeated call"),
         }
     }
 
     fn taint(&self) -> StageOutcome {
         match (self.is_tainted(), self.call.may_be_tainted()) {
-            (true, false) => {
-                self.decided(Verdict::Ask, Decider::Risk, "its arguments contain untrusted text")
-            }
-            (true, true) => passed("its arguments contain untrusted text, but it only reads"),
-            (false, _) => passed("its arguments contain none"),
+            (true, false) => self.decide(Verdict::Ask, Decider::Risk, "its arguments contain untrusted text"),
+            (true, true) => pass("its arguments contain untrusted text, but it only reads"),
+            (false, _) => pass("its arguments contain none"),
         }
     }
 
     fn grant(&self) -> StageOutcome {
         let CallFacts { spec, args, place, .. } = self.call;
         match self.grants.covering(&spec.name, args, &place.folder) {
-            Some(_) if self.is_tainted() => passed(UNTRUSTED),
-            Some(_) if self.risk == Risk::High => passed("no grant covers HIGH"),
+            Some(_) if self.is_tainted() => pass(UNTRUSTED),
+            Some(_) if self.risk == Risk::High => pass("no grant covers HIGH"),
             Some(grant) => {
                 let because = format!("you allowed {grant} {}", RuleScope::Session.words());
-                self.decided(Verdict::Allow, Decider::Grant, because)
+                self.decide(Verdict::Allow, Decider::Grant, because)
             }
-            None => passed("no session approval covers it"),
+            None => pass("no session approval covers it"),
         }
     }
 
     fn hook_allow(&self) -> StageOutcome {
         match self.call.hook {
-            Some(HookVerdict::Allow { .. }) if self.is_tainted() => passed(UNTRUSTED),
+            Some(HookVerdict::Allow { .. }) if self.is_tainted() => pass(UNTRUSTED),
             Some(HookVerdict::Allow { reason }) => {
-                self.decided(Verdict::Allow, Decider::Hook, format!("hook: {reason}"))
+                self.decide(Verdict::Allow, Decider::Hook, format!("hook: {reason}"))
             }
             Some(
                 HookVerdict::Pass
@@ -313,20 +309,20 @@ impl StageInput<'_> {
                 | HookVerdict::Deny { .. }
                 | HookVerdict::Rewrite { .. }
                 | HookVerdict::Note { .. },
-            ) => passed("no hook allows"),
-            None => passed("no hook ran"),
+            ) => pass("no hook allows"),
+            None => pass("no hook ran"),
         }
     }
 
     fn yolo(&self) -> StageOutcome {
         match self.policy.auto_approve {
-            AutoApprove::Asking => passed("it is off"),
-            AutoApprove::Yolo | AutoApprove::YoloUnsandboxed if self.is_tainted() => passed(UNTRUSTED),
+            AutoApprove::Asking => pass("it is off"),
+            AutoApprove::Yolo | AutoApprove::YoloUnsandboxed if self.is_tainted() => pass(UNTRUSTED),
             AutoApprove::Yolo if self.call.is_unheld() => {
-                passed("it does not cover commands and servers that no sandbox holds")
+                pass("it does not cover commands and servers that no sandbox holds")
             }
             AutoApprove::Yolo | AutoApprove::YoloUnsandboxed => {
-                self.decided(Verdict::Allow, Decider::Yolo, "yolo is on")
+                self.decide(Verdict::Allow, Decider::Yolo, "yolo is on")
             }
         }
     }
@@ -336,21 +332,21 @@ impl StageInput<'_> {
             Mode::Auto if self.call.is_unheld() => {
                 StageOutcome::Passed(format!("it {}", self.call.why_unheld()))
             }
-            Mode::Auto if self.risk == Risk::High => passed("it is HIGH risk"),
+            Mode::Auto if self.risk == Risk::High => pass("it is HIGH risk"),
             Mode::Auto if self.call.edits_workspace() => {
-                self.decided(Verdict::Allow, self.by_mode(), "auto mode edits files here without asking")
+                self.decide(Verdict::Allow, self.by_mode(), "auto mode edits files here without asking")
             }
-            Mode::Auto if self.is_tainted() && self.call.is_held_command() => passed(UNTRUSTED),
+            Mode::Auto if self.is_tainted() && self.call.is_held_command() => pass(UNTRUSTED),
             Mode::Auto if self.call.is_held_command() && self.call.place.kind == WorkspaceKind::Project => {
-                self.decided(Verdict::Allow, self.by_mode(), "auto mode runs commands that the sandbox holds")
+                self.decide(Verdict::Allow, self.by_mode(), "auto mode runs commands that the sandbox holds")
             }
-            Mode::Auto => passed("it does more than edit files in this folder"),
-            Mode::Ask | Mode::Plan | Mode::DryRun | Mode::DeferAll => passed("it is off"),
+            Mode::Auto => pass("it does more than edit files in this folder"),
+            Mode::Ask | Mode::Plan | Mode::DryRun | Mode::DeferAll => pass("it is off"),
         }
     }
 
     fn by_risk(&self) -> StageOutcome {
-        let ask = |because: String| self.decided(Verdict::Ask, Decider::Risk, because);
+        let ask = |because: String| self.decide(Verdict::Ask, Decider::Risk, because);
         let name = self.name();
         if self.call.is_unheld() {
             return ask(format!("{name} {}", self.call.why_unheld()));
@@ -363,7 +359,7 @@ impl StageInput<'_> {
                 true => "you or a web page named this address".to_owned(),
                 false => format!("the settings allow {name}"),
             };
-            let allowed = || self.decided(Verdict::Allow, Decider::Risk, because);
+            let allowed = || self.decide(Verdict::Allow, Decider::Risk, because);
             return self.call.why_web_asks().map_or_else(allowed, ask);
         }
         if self.risk > Risk::Low {
@@ -372,7 +368,7 @@ impl StageInput<'_> {
         match self.call.place.kind {
             WorkspaceKind::HomeOrRoot => ask("reads ask in the home folder and in /".to_owned()),
             WorkspaceKind::Project => {
-                self.decided(Verdict::Allow, Decider::Risk, format!("{name} only reads"))
+                self.decide(Verdict::Allow, Decider::Risk, format!("{name} only reads"))
             }
         }
     }
@@ -418,6 +414,6 @@ impl StageInput<'_> {
 const DRY_RUN: &str = "dry-run mode only previews";
 const UNTRUSTED: &str = "it does not cover untrusted text";
 
-fn passed(why: &str) -> StageOutcome {
+fn pass(why: &str) -> StageOutcome {
     StageOutcome::Passed(why.to_owned())
 }

@@ -66,7 +66,8 @@ impl Conversation {
         copier.end_turn();
         // Without a message behind the summary, it replaces all of them.
         let kept_from = kept_from.unwrap_or(copier.next());
-        let notes: Vec<Record> = self.notes.iter().map(|(kind, text)| copier.noted(kind, text)).collect();
+        let notes: Vec<Record> =
+            self.notes.iter().map(|(kind, text)| copier.note_record(kind, text)).collect();
         let Copier { ids, mut records, .. } = copier;
         records.extend(notes);
         // Replaces the title that the first prompt gives.
@@ -130,7 +131,7 @@ impl Copier<'_> {
         }
     }
 
-    fn noted(&self, kind: &NoteKind, text: &str) -> Record {
+    fn note_record(&self, kind: &NoteKind, text: &str) -> Record {
         Record::Noted { kind: self.kind(kind), text: text.to_owned() }
     }
 
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(copy_of(&noted).notes().len(), 1, "a note that is not sent yet goes along");
         let only_summary = [records(), vec![Record::Rewound { before: RecordNo(10) }]].concat();
         let only_summary = copy_of(&only_summary);
-        assert_eq!((texts(&only_summary).len(), only_summary.archived().count()), (1, 4));
+        assert_eq!((texts(&only_summary).len(), only_summary.archived_messages().count()), (1, 4));
         // A copy of the copy is the same again.
         let again = copy.conversation(id.clone()).records(&from);
         assert_eq!(texts(&History::of(&again)), texts(&copy));
@@ -256,14 +257,14 @@ mod tests {
         let going_back = |before: u64| {
             let mut history = History::of(&records());
             history.apply(&Record::Rewound { before: RecordNo(before) });
-            assert!(history.running().is_none() && history.open_calls().is_empty());
+            assert!(history.running_turn().is_none() && history.open_calls().is_empty());
             history
         };
         assert_eq!(texts(&going_back(15)).len(), 3, "the summary and the second turn");
         let second = going_back(10);
-        assert_eq!((texts(&second).len(), second.archived().count()), (1, 4), "the summary alone");
+        assert_eq!((texts(&second).len(), second.archived_messages().count()), (1, 4), "the summary alone");
         let first = going_back(3);
-        assert_eq!((texts(&first).len(), first.archived().count(), first.compactions()), (0, 0, 0));
+        assert_eq!((texts(&first).len(), first.archived_messages().count(), first.compactions()), (0, 0, 0));
         assert!(first.has_started(&CallId("old/1.1.0".to_owned())), "what was done stays done");
     }
 }

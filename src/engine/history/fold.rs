@@ -117,7 +117,7 @@ impl History {
                     trace: trace.clone(),
                 });
             }
-            Record::Said { message } => self.said(message),
+            Record::Said { message } => self.apply_message(message),
             Record::RequestEnded { attempt, usage, cost, error, purpose, .. } => {
                 self.spent.count(*usage, *cost, *error);
                 self.title_asked |= *purpose == RequestKind::Title;
@@ -131,8 +131,8 @@ impl History {
                 }
             }
             Record::Partial { attempt, text } => self.partial(*attempt, text),
-            Record::Asked { call, request } => self.asked(call, request),
-            Record::Decided { call, approval, by, .. } => self.decided(call, approval, by),
+            Record::Asked { call, request } => self.apply_request(call, request),
+            Record::Decided { call, approval, by, .. } => self.apply_decision(call, approval, by),
             Record::Judged { judgement, .. } => self.grants.count(&judgement.by),
             Record::Revoked { request } => self.grants.revoke(request),
             Record::Expired { call, .. } => self.know(call, RecordedState::Expired),
@@ -140,7 +140,7 @@ impl History {
                 self.started.insert(call.clone());
                 self.know(call, RecordedState::MayHaveRun);
             }
-            Record::ToolFinished { returned } => self.finished(returned),
+            Record::ToolFinished { returned } => self.apply_return(returned),
             Record::Deferred { .. } => {}
             Record::TurnEnded { end } => {
                 self.last_end = Some(end.clone());
@@ -160,11 +160,11 @@ impl History {
             Record::Queued { prompts } => self.queued.clone_from(prompts),
             Record::Draft { text } => self.draft.clone_from(text),
             Record::Noted { kind, text } => self.notes.push((kind.clone(), text.clone())),
-            Record::Compacted { summary, kept_from, .. } => self.compacted(summary, *kept_from),
-            Record::Uncompacted => self.uncompacted(),
+            Record::Compacted { summary, kept_from, .. } => self.apply_compaction(summary, *kept_from),
+            Record::Uncompacted => self.undo_compaction(),
             Record::Copied { started, .. } => self.started.extend(started.iter().cloned()),
-            Record::Rewound { before } => self.rewound(*before),
-            Record::Cleared => self.cleared(),
+            Record::Rewound { before } => self.rewind(*before),
+            Record::Cleared => self.clear(),
             Record::Renamed { title } => self.title = Some(title.clone()),
             Record::State { tool, value } => self.keep_state(tool, value),
             Record::Damaged { .. } => self.damaged += 1,
@@ -175,7 +175,7 @@ impl History {
         RecordNo(self.applied)
     }
 
-    fn said(&mut self, message: &Arc<Message>) {
+    fn apply_message(&mut self, message: &Arc<Message>) {
         match &**message {
             Message::User { parts } => {
                 if self.first_words.is_none() {
@@ -209,9 +209,9 @@ impl History {
         }
     }
 
-    fn asked(&mut self, call: &ToolCall, request: &Request) {
+    fn apply_request(&mut self, call: &ToolCall, request: &Request) {
         self.late.watch(request, &self.open);
-        if let Some(open) = self.unanswered(&call.id) {
+        if let Some(open) = self.unanswered_call(&call.id) {
             open.known = RecordedState::Waiting;
             open.by = None;
             open.later = false;
@@ -223,21 +223,21 @@ impl History {
         }
     }
 
-    fn decided(&mut self, call: &CallId, approval: &Approval, by: &Decider) {
-        let open = self.unanswered(call).and_then(|open| open.request.clone());
+    fn apply_decision(&mut self, call: &CallId, approval: &Approval, by: &Decider) {
+        let open = self.unanswered_call(call).and_then(|open| open.request.clone());
         let Some(request) = open.or_else(|| self.late.find(call).map(|one| one.request.clone())) else {
             return;
         };
         self.grants.apply(&request, approval, &self.workspace);
         match approval {
             Approval::Later => {
-                if let Some(open) = self.unanswered(call) {
+                if let Some(open) = self.unanswered_call(call) {
                     open.later = true;
                 }
             }
             Approval::Approve { .. } | Approval::Deny { .. } => {
                 self.know(call, RecordedState::Decided(approval.clone()));
-                if let Some(open) = self.unanswered(call) {
+                if let Some(open) = self.unanswered_call(call) {
                     open.by = Some(by.clone());
                 } else if let Some(one) = self.late.find(call) {
                     one.by = Some(by.clone());
@@ -247,19 +247,19 @@ impl History {
     }
 
     /// The call of the last reply, if it has no return. A call with a return may still be a late call.
-    fn unanswered(&mut self, call: &CallId) -> Option<&mut OpenCall> {
+    fn unanswered_call(&mut self, call: &CallId) -> Option<&mut OpenCall> {
         self.open.iter_mut().find(|open| open.call.id == *call && open.returned.is_none())
     }
 
     fn know(&mut self, call: &CallId, known: RecordedState) {
-        if let Some(open) = self.unanswered(call) {
+        if let Some(open) = self.unanswered_call(call) {
             open.known = known;
         } else if let Some(one) = self.late.find(call) {
             one.know(known);
         }
     }
 
-    fn finished(&mut self, returned: &ToolReturn) {
+    fn apply_return(&mut self, returned: &ToolReturn) {
         let unanswered = |open: &OpenCall| open.call.id == returned.call && open.returned.is_none();
         if let Some(at) = self.open.iter().position(unanswered) {
             let open = &mut self.open[at];
@@ -283,9 +283,9 @@ impl History {
                     trace: self.trace.clone(),
                 };
                 self.late.add(one, &self.open[at + 1..]);
-                self.late.ended(&returned.call, DependencyState::Open);
+                self.late.on_end(&returned.call, DependencyState::Open);
             } else {
-                self.late.ended(&returned.call, late::final_state(returned.status));
+                self.late.on_end(&returned.call, late::final_state(returned.status));
             }
             self.close_when_answered();
         } else if let Some(at) = self.late.position(&returned.call)
@@ -293,7 +293,7 @@ impl History {
                 || self.late.calls[at].known == RecordedState::Expired)
         {
             let done = self.late.calls.remove(at);
-            self.late.ended(&returned.call, late::final_state(returned.status));
+            self.late.on_end(&returned.call, late::final_state(returned.status));
             let text = late::outcome(&done, returned);
             self.notes.push((NoteKind::LateOutcome { call: done.call.id }, text));
             self.late_returns.insert(returned.call.clone(), returned.clone());
@@ -307,7 +307,7 @@ impl History {
         }
     }
 
-    fn compacted(&mut self, summary: &str, kept_from: RecordNo) {
+    fn apply_compaction(&mut self, summary: &str, kept_from: RecordNo) {
         let first = self.first_kept(kept_from);
         self.compactions.push(self.archive.len());
         self.archive.extend(self.entries.drain(..first));
@@ -317,7 +317,7 @@ impl History {
         self.measured = None;
     }
 
-    fn uncompacted(&mut self) {
+    fn undo_compaction(&mut self) {
         let Some(first) = self.compactions.pop() else { return };
         let summarized = self.archive.split_off(first);
         let since = self.entries.drain(..).filter(|(_, message)| message.summary().is_none());
@@ -343,13 +343,13 @@ impl History {
     }
 
     /// Leaves out this message and those after it. Open calls become late calls.
-    fn rewound(&mut self, before: RecordNo) {
+    fn rewind(&mut self, before: RecordNo) {
         let summary_hides = |history: &Self| {
             let first = history.entries.first();
             first.is_some_and(|(no, message)| message.summary().is_some() && before < *no)
         };
         while summary_hides(self) && !self.compactions.is_empty() {
-            self.uncompacted();
+            self.undo_compaction();
         }
         let from = self.entries.iter().position(|(no, message)| *no >= before && message.summary().is_none());
         self.entries.truncate(from.unwrap_or(self.entries.len()));
@@ -359,7 +359,7 @@ impl History {
         self.last_end = None;
     }
 
-    fn cleared(&mut self) {
+    fn clear(&mut self) {
         self.make_open_late();
         self.entries.clear();
         self.archive.clear();
@@ -379,7 +379,7 @@ impl History {
                 Some(request) => self
                     .late
                     .add(LateCall { call, known, by, request, ran: None, trace: self.trace.clone() }, &[]),
-                None => self.late.ended(&call.id, DependencyState::Failed),
+                None => self.late.on_end(&call.id, DependencyState::Failed),
             }
         }
     }
@@ -412,7 +412,7 @@ impl History {
     }
 
     /// Number of damaged or missing records; their content is absent from this history.
-    pub fn damaged(&self) -> usize {
+    pub fn damaged_count(&self) -> usize {
         self.damaged
     }
 
@@ -430,18 +430,18 @@ impl History {
     }
 
     /// The messages that compactions have replaced, oldest first; summaries stand where they stood.
-    pub fn archived(&self) -> impl Iterator<Item = &Arc<Message>> {
+    pub fn archived_messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         self.archive.iter().map(|(_, message)| message)
     }
 
     /// The conversation with the messages that compactions have replaced, and their summaries.
-    pub fn whole(&self) -> impl Iterator<Item = &(RecordNo, Arc<Message>)> {
+    pub fn whole_conversation(&self) -> impl Iterator<Item = &(RecordNo, Arc<Message>)> {
         self.archive.iter().chain(&self.entries)
     }
 
     /// The user's prompts with the numbers of their messages, oldest first; those that were replaced included.
     pub fn prompts(&self) -> impl Iterator<Item = (RecordNo, &[UserPart])> {
-        self.whole().filter_map(|(no, message)| match &**message {
+        self.whole_conversation().filter_map(|(no, message)| match &**message {
             Message::User { parts } if message.is_prompt() => Some((*no, parts.as_slice())),
             Message::User { .. } | Message::Assistant(_) | Message::ToolReturns { .. } => None,
         })
@@ -451,7 +451,7 @@ impl History {
     pub fn conversation(&self, of: SessionId) -> Conversation {
         let summary = self.entries.first().and_then(|(_, message)| message.summary());
         let whole = |message: &Message| message.summary().is_none();
-        let replaced = self.archived().filter(|message| whole(message)).count();
+        let replaced = self.archived_messages().filter(|message| whole(message)).count();
         Conversation {
             of: CopyOf::Session { session: of },
             workspace: self.workspace.clone(),
@@ -479,14 +479,14 @@ impl History {
     }
 
     /// The last request whose size the provider counted; `None` if messages before it were replaced since.
-    pub fn measured(&self) -> Option<MeasuredRequest> {
+    pub fn measured_request(&self) -> Option<MeasuredRequest> {
         self.measured
     }
 
     /// The messages as people see them: with those that compactions have replaced; calls that were decided late have
     /// the return that they had then.
     pub fn shown_messages(&self) -> impl Iterator<Item = Arc<Message>> {
-        self.whole().map(|(_, message)| match &**message {
+        self.whole_conversation().map(|(_, message)| match &**message {
             Message::ToolReturns { returns }
                 if returns.iter().any(|one| self.late_returns.contains_key(&one.call)) =>
             {
@@ -524,7 +524,7 @@ impl History {
     }
 
     /// The turn that is running, was cut off, or can be resumed.
-    pub fn running(&self) -> Option<&RunningTurn> {
+    pub fn running_turn(&self) -> Option<&RunningTurn> {
         self.running.as_ref()
     }
 
@@ -534,7 +534,7 @@ impl History {
     }
 
     /// The usage of all requests to models in this session.
-    pub fn spent(&self) -> UsageTotals {
+    pub fn total_usage(&self) -> UsageTotals {
         self.spent
     }
 
@@ -553,7 +553,7 @@ impl History {
         &self.notes
     }
 
-    pub fn queued(&self) -> &[Vec<UserPart>] {
+    pub fn queued_prompts(&self) -> &[Vec<UserPart>] {
         &self.queued
     }
 
@@ -593,7 +593,7 @@ impl History {
         &self.grants
     }
 
-    pub fn seen(&self) -> &Arc<SeenVersions> {
+    pub fn seen_versions(&self) -> &Arc<SeenVersions> {
         &self.seen
     }
 

@@ -138,7 +138,7 @@ impl LateCalls {
         }
     }
 
-    pub fn ended(&mut self, call: &CallId, state: DependencyState) {
+    pub fn on_end(&mut self, call: &CallId, state: DependencyState) {
         if let Some(known) = self.dependencies.get_mut(call) {
             *known = state;
         }

@@ -56,7 +56,7 @@ fn answers(
         }
         Some(_) | None => {
             let answer = |(call, known): (&ToolCall, Option<&ToolReturn>)| {
-                known.cloned().unwrap_or_else(|| interrupted(&call.id))
+                known.cloned().unwrap_or_else(|| interrupted_return(&call.id))
             };
             let returns = reply.calls().zip(of_calls).map(answer).collect();
             Some(Arc::new(Message::ToolReturns { returns }))
@@ -64,7 +64,7 @@ fn answers(
     }
 }
 
-fn interrupted(call: &CallId) -> ToolReturn {
+fn interrupted_return(call: &CallId) -> ToolReturn {
     ToolReturn::program(
         call.clone(),
         ReturnStatus::Interrupted,

@@ -124,7 +124,7 @@ fn shown(history: &History) -> String {
     for one in history.late_calls() {
         fact(format!("late {} {} as {}", one.call.id, known_word(&one.known), one.request.id));
     }
-    if let Some(turn) = history.running() {
+    if let Some(turn) = history.running_turn() {
         let RunningTurn { number, used, attempts, partial, .. } = turn;
         fact(format!(
             "turn {number}: attempts {attempts}, requests {}, tokens {}",
@@ -134,14 +134,14 @@ fn shown(history: &History) -> String {
     }
     history.last_end().into_iter().for_each(|end| fact(format!("end {end:?}")));
     history.notes().iter().for_each(|(kind, text)| fact(format!("note {kind:?}: {text}")));
-    history.queued().iter().for_each(|parts| fact(format!("queued {parts:?}")));
+    history.queued_prompts().iter().for_each(|parts| fact(format!("queued {parts:?}")));
     history.title().into_iter().for_each(|title| fact(format!("title {title}")));
     history.grants().iter().for_each(|grant| fact(format!("grant {grant}")));
     history.state("todo").into_iter().for_each(|value| fact(format!("state {value}")));
     if !history.draft().is_empty() {
         fact(format!("draft {}", history.draft()));
     }
-    for (resource, version) in history.seen().iter() {
+    for (resource, version) in history.seen_versions().iter() {
         fact(format!("seen {}@{}", resource.0, version.0));
     }
     out
@@ -253,7 +253,7 @@ fn a_failed_turn_keeps_its_error() {
         serde_json::from_value(json!({ "class": "rate_limited", "message": "slow down" })).unwrap();
     let history = History::of(&[opened(), turn(1), end(TurnEnd::Failed { error: error.clone() })]);
     assert_eq!(history.last_end(), Some(&TurnEnd::Failed { error }));
-    assert!(history.running().is_some(), "its request can be repeated");
+    assert!(history.running_turn().is_some(), "its request can be repeated");
 }
 
 #[test]

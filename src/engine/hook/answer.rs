@@ -50,7 +50,7 @@ pub enum HookFailure {
 impl HookFailure {
     /// The verdict after a failure. For a planned call the hook's decision is unknown, so the call asks.
     pub fn verdict(&self, name: &str, event: HookEvent) -> HookVerdict {
-        event.undecided(format!("hook {name} failed: it {self}"))
+        event.undecided_verdict(format!("hook {name} failed: it {self}"))
     }
 }
 
@@ -104,10 +104,10 @@ pub fn verdict(
         Ok(Exit::TimedOut) => Err(HookFailure::TooSlow { timeout }),
         Ok(Exit::Signal(signal)) => Err(HookFailure::Signal { signal: *signal, said: said() }),
         Ok(Exit::Code(0)) if ran.output.dropped > 0 => Err(HookFailure::TooMuch),
-        Ok(Exit::Code(0)) => decided(name, event, &ran.output.bytes),
+        Ok(Exit::Code(0)) => read_verdict(name, event, &ran.output.bytes),
         Ok(Exit::Code(BLOCKS)) => {
             let reason = line(&String::from_utf8_lossy(&ran.errors.bytes), LONGEST_REASON);
-            blocked(name, event, &reason)
+            block(name, event, &reason)
         }
         Ok(Exit::Code(code)) => Err(HookFailure::Code { code: *code, said: said() }),
         // Only a sandbox ends its commands this way.
@@ -115,7 +115,7 @@ pub fn verdict(
     }
 }
 
-fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, HookFailure> {
+fn read_verdict(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, HookFailure> {
     let text = std::str::from_utf8(output)
         .map_err(|_| HookFailure::Garbage { why: "its output is not UTF-8 text".to_owned() })?;
     if text.trim().is_empty() {
@@ -126,16 +126,16 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, H
     let Answer { decision, reason, input, note } = answer;
     let reason = line(&reason.unwrap_or_default(), LONGEST_REASON);
     match decision {
-        AnswerWord::Pass => Ok(noted(event, note)),
-        AnswerWord::Deny => blocked(name, event, &reason),
+        AnswerWord::Pass => Ok(note_verdict(event, note)),
+        AnswerWord::Deny => block(name, event, &reason),
         // At an event without a decision, allow has the effect of pass.
-        AnswerWord::Allow if event != HookEvent::PreToolUse => Ok(noted(event, note)),
+        AnswerWord::Allow if event != HookEvent::PreToolUse => Ok(note_verdict(event, note)),
         AnswerWord::Ask | AnswerWord::Defer | AnswerWord::Rewrite if event != HookEvent::PreToolUse => {
             Err(HookFailure::NotHere { word: decision.word(), event })
         }
-        AnswerWord::Allow => Ok(HookVerdict::Allow { reason: named(name, &reason) }),
-        AnswerWord::Ask => Ok(HookVerdict::Ask { reason: named(name, &reason) }),
-        AnswerWord::Defer => Ok(HookVerdict::Defer { reason: named(name, &reason) }),
+        AnswerWord::Allow => Ok(HookVerdict::Allow { reason: with_hook_name(name, &reason) }),
+        AnswerWord::Ask => Ok(HookVerdict::Ask { reason: with_hook_name(name, &reason) }),
+        AnswerWord::Defer => Ok(HookVerdict::Defer { reason: with_hook_name(name, &reason) }),
         AnswerWord::Rewrite => match input {
             Some(args @ Value::Object(_)) => Ok(HookVerdict::Rewrite { args }),
             Some(_) | None => {
@@ -145,16 +145,16 @@ fn decided(name: &str, event: HookEvent, output: &[u8]) -> Result<HookVerdict, H
     }
 }
 
-fn blocked(name: &str, event: HookEvent, reason: &str) -> Result<HookVerdict, HookFailure> {
+fn block(name: &str, event: HookEvent, reason: &str) -> Result<HookVerdict, HookFailure> {
     // These events cannot be stopped.
     if matches!(event, HookEvent::SessionStart | HookEvent::SessionEnd) {
         return Err(HookFailure::NotHere { word: "deny", event });
     }
-    Ok(HookVerdict::Deny { reason: named(name, reason) })
+    Ok(HookVerdict::Deny { reason: with_hook_name(name, reason) })
 }
 
 /// A note as a verdict. At `PreToolUse` a note is dropped.
-fn noted(event: HookEvent, note: Option<String>) -> HookVerdict {
+fn note_verdict(event: HookEvent, note: Option<String>) -> HookVerdict {
     let note = note.map(|note| short(sanitize(note.trim()).into_owned(), LONGEST_NOTE));
     match note.filter(|note| !note.is_empty() && event != HookEvent::PreToolUse) {
         Some(text) => HookVerdict::Note { text },
@@ -162,7 +162,7 @@ fn noted(event: HookEvent, note: Option<String>) -> HookVerdict {
     }
 }
 
-fn named(name: &str, reason: &str) -> String {
+fn with_hook_name(name: &str, reason: &str) -> String {
     if reason.is_empty() { format!("{name} gave no reason") } else { format!("{name}: {reason}") }
 }
 

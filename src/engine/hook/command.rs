@@ -92,11 +92,11 @@ impl CommandHook {
         HookRun { ran, verdict }
     }
 
-    async fn decided(&self, input: &HookInput) -> HookVerdict {
+    async fn verdict(&self, input: &HookInput) -> HookVerdict {
         if let Some(why) = self.unfit().await {
             why.tell(&self.def, &self.notices);
             // The hook does not examine the call.
-            return input.subject.event().undecided(why.reason(&self.def));
+            return input.subject.event().undecided_verdict(why.reason(&self.def));
         }
         match self.try_out(input).await.verdict {
             Ok(verdict) => verdict,
@@ -133,7 +133,7 @@ impl Hook for CommandHook {
     }
 
     fn fire<'a>(&'a self, input: &'a HookInput) -> BoxFuture<'a, HookVerdict> {
-        Box::pin(self.decided(input))
+        Box::pin(self.verdict(input))
     }
 }
 

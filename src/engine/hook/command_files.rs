@@ -20,7 +20,7 @@ pub struct PathRoots {
 
 impl PathRoots {
     /// Returns the path for a word; it may be relative.
-    pub(super) fn expanded(&self, word: &str) -> PathBuf {
+    pub(super) fn expand(&self, word: &str) -> PathBuf {
         match (word.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
             (Some(_), None) | (None, _) => PathBuf::from(word),
@@ -29,7 +29,7 @@ impl PathRoots {
 
     /// Returns the absolute path for a word of a program that runs in the workspace.
     fn path(&self, word: &str) -> PathBuf {
-        self.workspace.join(self.expanded(word))
+        self.workspace.join(self.expand(word))
     }
 }
 
@@ -38,7 +38,7 @@ const MOVERS: &[&str] = &["cd", "pushd", "popd"];
 
 /// Returns every word of a command line that may be a file, existing or not. Fails with a word that could name
 /// any program.
-pub(super) fn named(line: &str, at: &PathRoots) -> Result<Vec<PathBuf>, String> {
+pub(super) fn possible_files(line: &str, at: &PathRoots) -> Result<Vec<PathBuf>, String> {
     if line.contains('`') {
         return Err("`".to_owned());
     }
@@ -70,7 +70,7 @@ pub(super) fn named_by_args(program: &str, args: &[String], at: &PathRoots) -> R
     if bash::is_shell(name) {
         let is_inline = |arg: &&String| !arg.starts_with("--") && arg.ends_with('c');
         if own.iter().any(|arg| is_inline(&arg)) {
-            found = named(rest.first().map_or("", String::as_str), at)?;
+            found = possible_files(rest.first().map_or("", String::as_str), at)?;
         } else if let Some(flag) = rest.iter().find(|arg| arg.starts_with('-') && is_inline(arg))
             && !own.is_empty()
         {

@@ -63,7 +63,7 @@ names! {
 
 impl HookEvent {
     /// The verdict of a hook that could not decide: a planned call that it should have examined asks.
-    pub(crate) fn undecided(self, reason: String) -> HookVerdict {
+    pub(crate) fn undecided_verdict(self, reason: String) -> HookVerdict {
         if self == Self::PreToolUse { HookVerdict::Ask { reason } } else { HookVerdict::Pass }
     }
 

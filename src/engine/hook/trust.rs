@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::command_files::{named, named_by_args};
+use super::command_files::{named_by_args, possible_files};
 use super::file::{HookCommand, HookDef, HookScope};
 use crate::stdx::fs::{create_private_dir, if_exists, write_private};
 use crate::stdx::text::binary_size;
@@ -54,7 +54,7 @@ pub fn program(def: &HookDef, at: &PathRoots) -> PathBuf {
                 HookScope::Project => at.workspace.as_path(),
                 HookScope::User => def.file.parent().unwrap_or(Path::new("/")),
             };
-            base.join(at.expanded(program))
+            base.join(at.expand(program))
         }
     }
 }
@@ -86,7 +86,7 @@ pub fn content(def: &HookDef, at: &PathRoots) -> Result<String, ProgramError> {
             hash.program(path.as_deref(), program, args, at)?;
         }
         HookCommand::Shell { line } => {
-            hash.files(&named(line, at).map_err(|word| ProgramError::Unclear { word })?)?;
+            hash.files(&possible_files(line, at).map_err(|word| ProgramError::Unclear { word })?)?;
         }
     }
     Ok(hash.finish())
@@ -127,7 +127,7 @@ impl ContentHash {
     /// Hashes the files that a text names, as one word or between colons.
     pub fn named_in(&mut self, text: &str, at: &PathRoots) -> Result<(), ProgramError> {
         let words = std::iter::once(text).chain(text.split([':', '=', ',', ' ']));
-        let mut paths: Vec<PathBuf> = words.map(|word| at.workspace.join(at.expanded(word))).collect();
+        let mut paths: Vec<PathBuf> = words.map(|word| at.workspace.join(at.expand(word))).collect();
         paths.sort();
         paths.dedup();
         self.files(&paths)

@@ -70,11 +70,11 @@ impl Memories {
     ) -> Result<Option<(StoredMemory, u8)>, MemoryError> {
         let settings = self.settings();
         let from = self.now() - SignedDuration::from_hours(24 * i64::from(settings.dedup_window_days));
-        let (folders, _) = self.ready(project);
+        let (folders, _) = self.ready_folders(project);
         let mut best: Option<(StoredMemory, u8)> = None;
         for folder in folders.iter().filter(|folder| folder.scope == scope) {
             for name in self.0.index.latest(folder, COMPARED)? {
-                let Some(stored) = self.stored(folder, &name)? else { continue };
+                let Some(stored) = self.read_memory(folder, &name)? else { continue };
                 // An expired memory says nothing about the present.
                 if stored.memory.created < from || stored.memory.is_expired(self.now()) {
                     continue;
@@ -91,7 +91,7 @@ impl Memories {
     }
 
     /// Returns a memory as it would be kept, or why it would not.
-    pub fn checked(&self, mut new: NewMemory, project: &Path) -> Result<NewMemory, MemoryError> {
+    pub fn check_new(&self, mut new: NewMemory, project: &Path) -> Result<NewMemory, MemoryError> {
         new.text = check::text(&new.text)?;
         new.tags = check::tags(&new.tags)?;
         self.folder_for(project, new.scope)?;
@@ -129,7 +129,7 @@ impl Memories {
 
     /// Saves a memory, or replaces the one that says the same.
     pub fn save(&self, project: &Path, new: NewMemory) -> Result<SaveOutcome, MemoryError> {
-        let new = self.checked(new, project)?;
+        let new = self.check_new(new, project)?;
         let (stored, replaced) = match self.similar(project, new.scope, &new.text)? {
             Some((old, alike)) => {
                 let text = old.memory.text.clone();
@@ -163,7 +163,7 @@ impl Memories {
             other: Map::new(),
         };
         memory.set_tags(new.tags);
-        self.check_room(project, new.scope, (None, memory.written().len()))?;
+        self.check_room(project, new.scope, (None, memory.file_text().len()))?;
         let mut known = 0;
         // Files of both folders of a project share their numbers.
         for folder in self.folders(project).iter().filter(|one| one.scope == new.scope) {
@@ -181,7 +181,7 @@ impl Memories {
     ) -> Result<StoredMemory, MemoryError> {
         old.memory.session = new.session.clone().or(old.memory.session);
         old.memory.call = new.call.clone().or(old.memory.call);
-        let memory = self.changed(&old.memory, replacement(&old.memory, new));
+        let memory = self.with_change(&old.memory, replacement(&old.memory, new));
         self.replace(project, &old, &memory)
     }
 
@@ -192,7 +192,7 @@ impl Memories {
         old: &StoredMemory,
         change: MemoryChange,
     ) -> Result<StoredMemory, MemoryError> {
-        let memory = self.changed(&old.memory, self.checked_change(change)?);
+        let memory = self.with_change(&old.memory, self.checked_change(change)?);
         self.replace(project, old, &memory)
     }
 
@@ -224,7 +224,7 @@ impl Memories {
 
     /// Returns a memory as it would be after a change.
     #[must_use]
-    pub fn changed(&self, old: &Memory, change: MemoryChange) -> Memory {
+    pub fn with_change(&self, old: &Memory, change: MemoryChange) -> Memory {
         let mut memory = old.clone();
         if let Some(text) = change.text {
             memory.authorship = match (change.authorship, memory.authorship) {
@@ -249,7 +249,7 @@ impl Memories {
         old: &StoredMemory,
         memory: &Memory,
     ) -> Result<StoredMemory, MemoryError> {
-        let sizes = (Some(old.memory.written().len()), memory.written().len());
+        let sizes = (Some(old.memory.file_text().len()), memory.file_text().len());
         self.check_room(project, old.id.scope, sizes)?;
         old.folder.replace(&old.name, &old.version, memory)?;
         self.wrote(project, &old.folder, &old.name, memory)
@@ -263,10 +263,10 @@ impl Memories {
         name: &str,
         memory: &Memory,
     ) -> Result<StoredMemory, MemoryError> {
-        self.tell_project(project, folder, name, Some(&memory.written()))?;
+        self.tell_project(project, folder, name, Some(&memory.file_text()))?;
         self.0.index.take_file(folder, name, folder.read(name)?)?;
         let id = MemoryId { scope: folder.scope, number: memory.number };
-        self.stored(folder, name)?.ok_or(MemoryError::None { id })
+        self.read_memory(folder, name)?.ok_or(MemoryError::None { id })
     }
 
     fn tell_project(
@@ -278,7 +278,7 @@ impl Memories {
     ) -> Result<(), MemoryError> {
         match &self.0.options.projects {
             Some(projects) if folder.scope == MemoryScope::Project => projects
-                .written(project, &folder.relative(name), text)
+                .note_write(project, &folder.relative(name), text)
                 .map_err(|why| MemoryError::Io { path: folder.path(), why }),
             Some(_) | None => Ok(()),
         }
@@ -298,7 +298,7 @@ impl Memories {
         project: &Path,
         scope: MemoryScope,
     ) -> Result<Option<(DecayConsent, DecayResult)>, MemoryError> {
-        let (folders, _) = self.ready(project);
+        let (folders, _) = self.ready_folders(project);
         let mut count = 0;
         for folder in folders.iter().filter(|folder| folder.scope == scope) {
             count += self.0.index.count(folder)?;
@@ -307,7 +307,7 @@ impl Memories {
             return Ok(None);
         }
         let all = self.of_scope(project, scope)?;
-        let Some(plan) = self.planned(&all) else { return Ok(None) };
+        let Some(plan) = self.decay_plan(&all) else { return Ok(None) };
         Ok(Some(match self.settings().decay {
             DecayConsent::Propose => {
                 let decayed = DecayResult { gone: plan.going.len(), written: plan.summaries.len(), kept: 0 };
@@ -327,7 +327,7 @@ impl Memories {
         let mut all_decayed = DecayResult::default();
         for scope in [MemoryScope::User, MemoryScope::Project] {
             let all = self.of_scope(project, scope)?;
-            if let Some(plan) = self.planned(&all) {
+            if let Some(plan) = self.decay_plan(&all) {
                 let DecayResult { gone, written, kept } = self.let_go(project, scope, &all, plan)?;
                 all_decayed.gone += gone;
                 all_decayed.written += written;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::MemoryError;
-use crate::stdx::secrecy::masked;
+use crate::stdx::secrecy::mask;
 
 /// The longest text, in bytes.
 pub const MOST_TEXT: usize = 8_000;
@@ -20,7 +20,7 @@ pub fn text(given: &str) -> Result<String, MemoryError> {
     if text.len() > MOST_TEXT {
         return Err(MemoryError::TooLong { bytes: text.len() });
     }
-    if masked(&text) != text {
+    if mask(&text) != text {
         return Err(MemoryError::Secret);
     }
     Ok(text)

@@ -28,7 +28,7 @@ fn most(recall_tokens: u32) -> usize {
 }
 
 /// Returns the size of a text that is quoted, in bytes: each line has a mark.
-fn quoted(text: &str) -> usize {
+fn quoted_size(text: &str) -> usize {
     text.len() + 3 * text.lines().count()
 }
 
@@ -57,7 +57,8 @@ pub fn plan(all: &[StoredMemory], share: f64, (strategy, recall_tokens): (DecayS
     let most = most(recall_tokens);
     // A share of a count that fits in memory.
     let wanted = ((all.len() as f64 * share) as usize).max(1);
-    let fits = |one: &&StoredMemory| strategy == DecayStrategy::Cut || quoted(&item(&one.memory.text)) < most;
+    let fits =
+        |one: &&StoredMemory| strategy == DecayStrategy::Cut || quoted_size(&item(&one.memory.text)) < most;
     let mut old: Vec<&StoredMemory> =
         all.iter().filter(|one| !one.memory.is_protected).filter(fits).collect();
     old.sort_by_key(|one| (one.last_touched(), one.id));
@@ -89,7 +90,7 @@ fn summaries(
         let tags: Vec<&String> = memory.tags.iter().filter(|tag| !TAGS.contains(&tag.as_str())).collect();
         let is_list = memory.tags.iter().any(|tag| tag == CONSOLIDATED);
         let text = if is_list { memory.text.clone() } else { item(&memory.text) };
-        match made.last_mut().filter(|last| quoted(&last.text) + quoted(&text) < most) {
+        match made.last_mut().filter(|last| quoted_size(&last.text) + quoted_size(&text) < most) {
             Some(last) => {
                 last.text.push('\n');
                 last.text.push_str(&text);

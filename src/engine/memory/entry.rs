@@ -121,7 +121,7 @@ impl Memory {
 
     /// Returns the file's text.
     #[must_use]
-    pub fn written(&self) -> String {
+    pub fn file_text(&self) -> String {
         let mut fields = Map::new();
         fields.insert("id".to_owned(), json!(self.number));
         fields.insert("created".to_owned(), json!(second(self.created)));
@@ -157,7 +157,7 @@ impl Memory {
 
     /// Returns when it was last written.
     #[must_use]
-    pub fn touched(&self) -> Timestamp {
+    pub fn last_write(&self) -> Timestamp {
         self.updated.unwrap_or(self.created)
     }
 
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!((memory.number, memory.is_protected, memory.authorship), (7, true, Authorship::Inferred));
         assert_eq!(memory.text, "Likes pytest.\n\nSecond line.");
         assert_eq!(memory.category.as_deref(), Some("preference"));
-        let again = read(&memory.written(), "x.md").unwrap();
+        let again = read(&memory.file_text(), "x.md").unwrap();
         assert_eq!(again.other, memory.other);
         assert_eq!(again.other["mood"]["deep"][1], "two");
         let second = Memory { created: at("2026-02-01T10:00:00Z"), ..memory };
@@ -316,7 +316,7 @@ mod tests {
             memory.text = text.trim().to_owned();
             memory.set_tags(vec!["true".to_owned(), "12".to_owned(), "a: b".to_owned()]);
             memory.session = Some("0: x".to_owned());
-            assert_eq!(read(&memory.written(), "1.md").unwrap(), memory, "{text}");
+            assert_eq!(read(&memory.file_text(), "1.md").unwrap(), memory, "{text}");
         }
     }
 

@@ -50,14 +50,14 @@ pub struct Review {
 impl Memories {
     /// Returns the memories that have words of a query, the best first, at most `limit`. They count as used.
     pub fn search(&self, project: &Path, query: &str, limit: usize) -> Result<Vec<RecallHit>, MemoryError> {
-        let found = self.ranked(project, query, (Prefixes::Count, limit))?;
+        let found = self.ranked_hits(project, query, (Prefixes::Count, limit))?;
         self.note_use(&found);
         Ok(found)
     }
 
     /// Returns the memories that apply to a prompt, the best first, at most `limit`; the caller says which it used.
     pub fn recall(&self, project: &Path, prompt: &str, limit: usize) -> Result<Vec<RecallHit>, MemoryError> {
-        self.ranked(project, prompt, (Prefixes::DoNot, limit))
+        self.ranked_hits(project, prompt, (Prefixes::DoNot, limit))
     }
 
     /// Notes that memories were used. What cannot be noted is left out: it only ranks.
@@ -65,20 +65,20 @@ impl Memories {
         let used: Vec<(&Folder, u64)> =
             found.iter().map(|one| (&one.found.folder, one.found.id.number)).collect();
         if !used.is_empty()
-            && let Err(error) = self.0.index.used(&used, self.now())
+            && let Err(error) = self.0.index.note_use(&used, self.now())
         {
             tracing::warn!("the use of memories was not noted: {error}");
         }
     }
 
-    fn ranked(
+    fn ranked_hits(
         &self,
         project: &Path,
         query: &str,
         (prefixes, limit): (Prefixes, usize),
     ) -> Result<Vec<RecallHit>, MemoryError> {
         let words = recall::words(query);
-        let (folders, _) = self.ready(project);
+        let (folders, _) = self.ready_folders(project);
         if words.is_empty() || folders.is_empty() {
             return Ok(Vec::new());
         }
@@ -93,7 +93,7 @@ impl Memories {
                 continue;
             };
             // The index may be behind the file.
-            let Ok(Some(stored)) = self.stored(folder, &one.name) else { continue };
+            let Ok(Some(stored)) = self.read_memory(folder, &one.name) else { continue };
             if !stored.memory.is_expired(self.now()) {
                 let has = one.words.iter().filter_map(|at| words.get(*at).cloned());
                 found.push(RecallHit { found: stored, words: has.collect() });
@@ -103,7 +103,11 @@ impl Memories {
     }
 
     /// Reads a file; takes it into the index as it is. `None` if it is gone or no memory.
-    pub(super) fn stored(&self, folder: &Folder, name: &str) -> Result<Option<StoredMemory>, MemoryError> {
+    pub(super) fn read_memory(
+        &self,
+        folder: &Folder,
+        name: &str,
+    ) -> Result<Option<StoredMemory>, MemoryError> {
         let Some(file) = folder.read(name)? else { return Ok(None) };
         let Ok(memory) = file.memory else { return Ok(None) };
         let usage = self.0.index.usage(folder, memory.number)?;
@@ -120,7 +124,7 @@ impl Memories {
     }
 
     /// Returns the folders that count, with an index that is up to date for those that are small, and what is wrong.
-    pub(super) fn ready(&self, project: &Path) -> (Vec<Folder>, Vec<String>) {
+    pub(super) fn ready_folders(&self, project: &Path) -> (Vec<Folder>, Vec<String>) {
         let (mut ready, mut problems) = (Vec::new(), Vec::new());
         for folder in self.folders(project) {
             match self.0.index.look(&folder) {
@@ -147,7 +151,7 @@ impl Memories {
 
     /// Returns the memory of an id. A bare number that only the project ever had is the project's.
     pub fn find(&self, project: &Path, id: MemoryId) -> Result<StoredMemory, MemoryError> {
-        let (folders, _) = self.ready(project);
+        let (folders, _) = self.ready_folders(project);
         let scopes = match id.scope {
             MemoryScope::User if is_the_users(&folders, id.number) => &[MemoryScope::User][..],
             MemoryScope::User => &[MemoryScope::User, MemoryScope::Project],
@@ -156,9 +160,9 @@ impl Memories {
         for scope in scopes {
             let mut found = Vec::new();
             for folder in folders.iter().filter(|folder| folder.scope == *scope) {
-                for name in self.0.index.named(folder, id.number)? {
+                for name in self.0.index.file_names(folder, id.number)? {
                     // The index may be behind.
-                    found.extend(self.stored(folder, &name)?.filter(|one| one.id.number == id.number));
+                    found.extend(self.read_memory(folder, &name)?.filter(|one| one.id.number == id.number));
                 }
             }
             match found.len() {
@@ -175,12 +179,12 @@ impl Memories {
 
     /// Returns the memories that were written last, at most `limit` of each folder.
     pub fn list(&self, project: &Path, limit: usize) -> Result<MemoryListing, MemoryError> {
-        let (folders, problems) = self.ready(project);
+        let (folders, problems) = self.ready_folders(project);
         let mut listing = MemoryListing { problems, ..MemoryListing::default() };
         for folder in &folders {
             listing.total += self.0.index.count(folder)?;
             for name in self.0.index.latest(folder, limit)? {
-                listing.memories.extend(self.stored(folder, &name)?);
+                listing.memories.extend(self.read_memory(folder, &name)?);
             }
             listing.problems.extend(self.0.index.problems(folder, PROBLEMS)?);
         }
@@ -196,7 +200,7 @@ impl Memories {
         for scope in [MemoryScope::User, MemoryScope::Project] {
             let own: Vec<StoredMemory> =
                 memories.iter().filter(|one| one.id.scope == scope).cloned().collect();
-            if let Some(plan) = self.planned(&own) {
+            if let Some(plan) = self.decay_plan(&own) {
                 review.going.extend(own.into_iter().filter(|one| plan.going.contains(&one.id)));
                 review.decay.push((scope, plan));
             }
@@ -213,7 +217,7 @@ impl Memories {
     }
 
     /// Plans the decay of the memories of one scope; `None` if there are not too many.
-    pub(super) fn planned(&self, all: &[StoredMemory]) -> Option<DecayPlan> {
+    pub(super) fn decay_plan(&self, all: &[StoredMemory]) -> Option<DecayPlan> {
         let settings = self.settings();
         if all.len() <= settings.max_count {
             return None;

@@ -107,7 +107,7 @@ impl Folder {
 
     /// Opens it to change it, and creates it before. Errs with what to do.
     fn open_to_change(&self) -> Result<(BaseFolder, File), MemoryError> {
-        let failed = |why: io::Error| self.failed(None, why);
+        let failed = |why: io::Error| self.memory_error(None, why);
         let open = || -> io::Result<BaseFolder> {
             if let Some(folder) = self.open()? {
                 return Ok(folder);
@@ -123,7 +123,7 @@ impl Folder {
         Ok((folder, lock))
     }
 
-    fn failed(&self, name: Option<&str>, why: io::Error) -> MemoryError {
+    fn memory_error(&self, name: Option<&str>, why: io::Error) -> MemoryError {
         let path = name.map_or_else(|| self.path(), |name| self.path().join(name));
         MemoryError::Io { path, why }
     }
@@ -131,7 +131,7 @@ impl Folder {
     /// Returns the names of memories with their stamps, sorted by number; at most `limit` of them, in that case of any. None if
     /// the folder is missing.
     pub fn names(&self, limit: usize) -> Result<Vec<(String, Stamp)>, MemoryError> {
-        let failed = |why| self.failed(None, why);
+        let failed = |why| self.memory_error(None, why);
         let Some(folder) = self.open().map_err(failed)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for name in folder.all_names().map_err(failed)? {
@@ -150,21 +150,21 @@ impl Folder {
 
     /// Reads a file of it; `None` if it is missing.
     pub fn read(&self, name: &str) -> Result<Option<FoundFile>, MemoryError> {
-        let failed = |why| self.failed(Some(name), why);
+        let failed = |why| self.memory_error(Some(name), why);
         let Some(folder) = self.open().map_err(failed)? else { return Ok(None) };
         read_in(&folder, name).map_err(failed)
     }
 
     /// Creates the file of a memory whose number is greater than `known` and any that was given before; returns its name.
     pub fn create(&self, mut memory: Memory, known: u64) -> Result<(String, Memory), MemoryError> {
-        let failed = |why| self.failed(None, why);
+        let failed = |why| self.memory_error(None, why);
         let (folder, _lock) = self.open_to_change()?;
         let names = folder.all_names().map_err(failed)?;
         let highest = names.iter().filter_map(|name| number_of(is_memory(name)?)).max().unwrap_or(0);
         memory.number = highest.max(known).max(last_given(&folder)) + 1;
         let name = file_name(memory.number, &memory.text);
         folder.write(Path::new(LAST), memory.number.to_string().as_bytes(), 0o600).map_err(failed)?;
-        folder.write(Path::new(&name), memory.written().as_bytes(), 0o600).map_err(failed)?;
+        folder.write(Path::new(&name), memory.file_text().as_bytes(), 0o600).map_err(failed)?;
         Ok((name, memory))
     }
 
@@ -175,27 +175,27 @@ impl Folder {
 
     /// Replaces a file that is still of this version. Errs without a change if it was changed or deleted since.
     pub fn replace(&self, name: &str, version: &str, memory: &Memory) -> Result<(), MemoryError> {
-        let (folder, _lock) = self.unchanged(name, version)?;
-        let written = folder.write(Path::new(name), memory.written().as_bytes(), 0o600);
-        written.map_err(|why| self.failed(Some(name), why))
+        let (folder, _lock) = self.open_unchanged(name, version)?;
+        let written = folder.write(Path::new(name), memory.file_text().as_bytes(), 0o600);
+        written.map_err(|why| self.memory_error(Some(name), why))
     }
 
     /// Deletes a file that is still of this version, in the same way.
     pub fn delete(&self, name: &str, version: &str) -> Result<(), MemoryError> {
-        let (folder, _lock) = self.unchanged(name, version)?;
-        folder.remove_file(Path::new(name)).map_err(|why| self.failed(Some(name), why))
+        let (folder, _lock) = self.open_unchanged(name, version)?;
+        folder.remove_file(Path::new(name)).map_err(|why| self.memory_error(Some(name), why))
     }
 
-    fn unchanged(&self, name: &str, version: &str) -> Result<(BaseFolder, File), MemoryError> {
+    fn open_unchanged(&self, name: &str, version: &str) -> Result<(BaseFolder, File), MemoryError> {
         let (folder, lock) = self.open_to_change()?;
-        let found = read_in(&folder, name).map_err(|why| self.failed(Some(name), why))?;
+        let found = read_in(&folder, name).map_err(|why| self.memory_error(Some(name), why))?;
         match found {
             Some(found) if found.version == version => {
                 // A number that was deleted is not given again, even if it was the highest.
                 let number = found.memory.map_or(0, |memory| memory.number);
                 if number > last_given(&folder) {
                     let noted = folder.write(Path::new(LAST), number.to_string().as_bytes(), 0o600);
-                    noted.map_err(|why| self.failed(None, why))?;
+                    noted.map_err(|why| self.memory_error(None, why))?;
                 }
                 Ok((folder, lock))
             }
@@ -318,7 +318,7 @@ mod tests {
         let folder = Folder::of_user(dir.path());
         let (name, saved) = folder.create(memory("Old"), 0).unwrap();
         let version = folder.read(&name).unwrap().unwrap().version;
-        let by_hand = saved.written().replace("Old", "By hand");
+        let by_hand = saved.file_text().replace("Old", "By hand");
         std::fs::write(folder.path().join(&name), &by_hand).unwrap();
         for done in [folder.replace(&name, &version, &memory("New")), folder.delete(&name, &version)] {
             assert!(matches!(done, Err(MemoryError::Changed { .. })), "{done:?}");

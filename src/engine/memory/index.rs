@@ -80,7 +80,7 @@ impl Index {
         loop {
             let index = match &mut *open {
                 Some(index) => index,
-                none => none.insert(self.opened().map_err(failed)?),
+                none => none.insert(self.open_index().map_err(failed)?),
             };
             let was_kept = index.id.is_some();
             match work(&mut index.connection) {
@@ -97,7 +97,7 @@ impl Index {
         }
     }
 
-    fn opened(&self) -> Result<OpenIndex, FileError> {
+    fn open_index(&self) -> Result<OpenIndex, FileError> {
         let open = || open_sidecar(&self.path, VERSION, SCHEMA, BUSY);
         let opened = match open() {
             Err(FileError::Damaged) => {
@@ -172,7 +172,7 @@ impl Index {
     }
 
     /// Returns the names of the files of a folder with this number.
-    pub fn named(&self, folder: &Folder, number: u64) -> Result<Vec<String>, MemoryError> {
+    pub fn file_names(&self, folder: &Folder, number: u64) -> Result<Vec<String>, MemoryError> {
         self.strings("SELECT name FROM entries WHERE folder = ?1 AND number = ?2", folder, number)
     }
 
@@ -218,7 +218,7 @@ impl Index {
     }
 
     /// Notes that memories were used.
-    pub fn used(&self, memories: &[(&Folder, u64)], now: Timestamp) -> Result<(), MemoryError> {
+    pub fn note_use(&self, memories: &[(&Folder, u64)], now: Timestamp) -> Result<(), MemoryError> {
         self.with(|connection| {
             let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for (folder, number) in memories {
@@ -308,7 +308,7 @@ fn insert(connection: &Connection, key: &str, file: &FoundFile) -> Result<(), Fi
     let (mtime, size, inode) = file.stamp;
     let (number, touched, tags, text, problem) = match &file.memory {
         Ok(memory) => {
-            let touched = memory.touched().as_second();
+            let touched = memory.last_write().as_second();
             (Some(memory.number), touched, memory.tags.join(" "), memory.text.as_str(), None)
         }
         Err(problem) => (None, 0, String::new(), "", Some(problem.to_string())),

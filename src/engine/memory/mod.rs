@@ -28,7 +28,7 @@ pub use self::find::{MemoryListing, RecallHit, Review};
 pub use self::folder::MemoryScope;
 pub use self::index::FILE;
 pub use self::request::MemoryRequest;
-pub use self::text::{line, listed};
+pub use self::text::{line, list};
 
 use self::entry::EntryError;
 use self::folder::Folder;
@@ -137,7 +137,7 @@ impl StoredMemory {
     /// Returns when it was last written or used.
     #[must_use]
     pub fn last_touched(&self) -> Timestamp {
-        self.used.unwrap_or(Timestamp::MIN).max(self.memory.touched())
+        self.used.unwrap_or(Timestamp::MIN).max(self.memory.last_write())
     }
 }
 
@@ -148,7 +148,7 @@ pub trait ProjectTrust: Send + Sync {
 
     /// Notes that `co` itself wrote or deleted a file of a trusted project, as the user agreed to; the path is relative to the
     /// project.
-    fn written(&self, project: &Path, file: &str, text: Option<&str>) -> std::io::Result<()>;
+    fn note_write(&self, project: &Path, file: &str, text: Option<&str>) -> std::io::Result<()>;
 }
 
 /// Where memories are, and the rules for them.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::change::{MemoryChange, NewMemory, SaveOutcome};
 use super::folder::MemoryScope;
-use super::text::{details, line, listed, reviewed};
+use super::text::{details, line, list, review};
 use super::{Memories, MemoryError, MemoryId};
 use crate::config::DecayConsent;
 use crate::message::Authorship;
@@ -48,7 +48,7 @@ impl Memories {
         command: &str,
     ) -> Result<String, MemoryError> {
         Ok(match request {
-            MemoryRequest::List => listed(&self.list(project, LISTED)?),
+            MemoryRequest::List => list(&self.list(project, LISTED)?),
             MemoryRequest::Search(words) => {
                 let found = self.search(project, &words, FOUND)?;
                 let lines: String = found.iter().map(|one| format!("{}\n", line(&one.found))).collect();
@@ -79,7 +79,7 @@ impl Memories {
                 self.forget(project, &old)?;
                 format!("Forgot {}\n", line(&old))
             }
-            MemoryRequest::Review => reviewed(&self.review(project)?, self.settings(), &yes(command)),
+            MemoryRequest::Review => review(&self.review(project)?, self.settings(), &yes(command)),
             MemoryRequest::Decay => {
                 let decayed = self.decay(project)?;
                 match decayed.gone + decayed.kept {

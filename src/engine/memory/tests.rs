@@ -41,7 +41,7 @@ impl ProjectTrust for Projects {
         self.is_trusted
     }
 
-    fn written(&self, _: &Path, file: &str, text: Option<&str>) -> std::io::Result<()> {
+    fn note_write(&self, _: &Path, file: &str, text: Option<&str>) -> std::io::Result<()> {
         self.noted.lock().push((file.to_owned(), text.is_some()));
         Ok(())
     }

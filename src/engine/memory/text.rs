@@ -64,7 +64,7 @@ pub fn details(one: &StoredMemory, now: Timestamp) -> Vec<(&'static str, String)
 
 /// Lists memories, and what is wrong with files.
 #[must_use]
-pub fn listed(listing: &MemoryListing) -> String {
+pub fn list(listing: &MemoryListing) -> String {
     let mut text: String = listing.memories.iter().map(|one| format!("{}\n", line(one))).collect();
     if listing.total > listing.memories.len() {
         text.push_str(&format!("… the latest {} of {}\n", listing.memories.len(), listing.total));
@@ -80,7 +80,7 @@ pub fn listed(listing: &MemoryListing) -> String {
 
 /// Says what the user may want to do about memories; `yes` is what carries out the decay.
 #[must_use]
-pub fn reviewed(review: &Review, settings: &MemorySettings, yes: &str) -> String {
+pub fn review(review: &Review, settings: &MemorySettings, yes: &str) -> String {
     let mut text = String::new();
     let mut part = |head: String, memories: &[&StoredMemory]| {
         let lines: String = memories.iter().map(|one| format!("  {}\n", line(one))).collect();

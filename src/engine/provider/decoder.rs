@@ -4,7 +4,7 @@
 //! Called by the codecs of this folder.
 //!
 //! The first bytes of a body decide its framing, whatever its content type: an object or an array is JSON,
-//! anything else is an event stream. A JSON body is one reply ([`Protocol::whole`]) or, on wires that stream
+//! anything else is an event stream. A JSON body is one reply ([`Protocol::on_whole_body`]) or, on wires that stream
 //! JSON, one event per item.
 
 use serde_json::Value;
@@ -61,7 +61,7 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
 
     /// Handles a reply that came as one JSON value, on wires where that is [`JsonBody::Reply`]; by default as its
     /// only event. The value is not an error object.
-    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+    fn on_whole_body(&mut self, body: Value) -> Result<(), ProviderError> {
         self.event(body)?;
         if self.reply().is_finished() { Ok(()) } else { self.end() }
     }
@@ -75,7 +75,7 @@ pub trait Protocol: Clone + PartialEq + Send + 'static {
     fn reply(&mut self) -> &mut ReplyBuilder;
 
     /// Returns the reply's metadata so far.
-    fn seen(&self) -> ReplyMetadata;
+    fn metadata(&self) -> ReplyMetadata;
 }
 
 /// A decoder for the bodies of one wire.
@@ -192,7 +192,7 @@ impl<P: Protocol> Decoder<P> {
     }
 
     /// Handles a body that came as one JSON value.
-    fn whole(&mut self, body: &[u8]) -> Result<(), ProviderError> {
+    fn decode_whole(&mut self, body: &[u8]) -> Result<(), ProviderError> {
         let value = match serde_json::from_slice::<Value>(body) {
             Ok(value) => value,
             Err(error) if error.is_eof() => {
@@ -203,7 +203,7 @@ impl<P: Protocol> Decoder<P> {
         if is_error(&value) {
             return Err(classify::classify_value(&value));
         }
-        self.protocol.whole(value)
+        self.protocol.on_whole_body(value)
     }
 
     fn is_finished(&mut self) -> bool {
@@ -246,7 +246,7 @@ impl<P: Protocol> Decoder<P> {
             Framing::Unknown(_) => return Err(truncated("the server closed the connection without a reply")),
             Framing::Whole(body) => {
                 let body = std::mem::take(body);
-                return self.whole(&body);
+                return self.decode_whole(&body);
             }
             Framing::Events(reader) => {
                 reader.finish();
@@ -292,15 +292,15 @@ impl<P: Protocol> StreamDecoder for Decoder<P> {
         self.collect(out, Self::end)
     }
 
-    fn seen(&self) -> ReplyMetadata {
-        self.protocol.seen()
+    fn metadata(&self) -> ReplyMetadata {
+        self.protocol.metadata()
     }
 
-    fn held(&self) -> usize {
+    fn held_bytes(&self) -> usize {
         let framed = match &self.framing {
             Framing::Unknown(bytes) | Framing::Whole(bytes) => bytes.len(),
-            Framing::Events(reader) => reader.held(),
-            Framing::Items(items) => items.held(),
+            Framing::Events(reader) => reader.held_bytes(),
+            Framing::Items(items) => items.held_bytes(),
         };
         framed + self.head.as_ref().map_or(0, Vec::len)
     }

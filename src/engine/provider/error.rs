@@ -123,7 +123,7 @@ impl ProviderError {
     pub fn recovery(&self) -> Recovery {
         match (self.should_retry, self.class.facts().recovery) {
             (Some(false), Recovery::Backoff(_) | Recovery::Once) => Recovery::Abort,
-            (Some(true), Recovery::Abort) | (_, Recovery::Backoff(_)) => bounded(self.retry_after),
+            (Some(true), Recovery::Abort) | (_, Recovery::Backoff(_)) => bounded_backoff(self.retry_after),
             (_, Recovery::Once) if is_too_long(self.retry_after) => Recovery::Abort,
             (_, other) => other,
         }
@@ -257,7 +257,7 @@ impl ErrorClass {
     }
 }
 
-fn bounded(wait: Option<Duration>) -> Recovery {
+fn bounded_backoff(wait: Option<Duration>) -> Recovery {
     if is_too_long(wait) { Recovery::Abort } else { Recovery::Backoff(wait) }
 }
 

@@ -74,7 +74,7 @@ pub struct MessageList<'a, F> {
 impl<'a, F: MessageForm> MessageList<'a, F> {
     /// Creates an empty list; all call ids will have the form `ids`.
     pub fn new(form: &'a F, ids: IdShape, request: &'a ModelRequest) -> Self {
-        let ids = WireIds::shaped(ids);
+        let ids = WireIds::with_shape(ids);
         Self { form, request, messages: Vec::new(), user: Vec::new(), ids, tools: HashMap::new() }
     }
 

@@ -264,10 +264,10 @@ pub trait StreamDecoder: Send + 'static {
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
     /// Returns the reply's metadata so far; also valid after an error, when no `Finished` reports it.
-    fn seen(&self) -> ReplyMetadata;
+    fn metadata(&self) -> ReplyMetadata;
 
     /// Returns how many buffered bytes have not become events yet.
-    fn held(&self) -> usize;
+    fn held_bytes(&self) -> usize;
 }
 
 /// A reply's metadata so far; also valid after an error, when no `Finished` reports it.

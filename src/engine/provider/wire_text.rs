@@ -30,7 +30,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes a text for a part of an address: all bytes except letters, digits and those in `plain`.
-pub fn escaped(text: &str, plain: &[u8]) -> String {
+pub fn percent_encode(text: &str, plain: &[u8]) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);
     let escape =
         |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
@@ -290,7 +290,7 @@ impl IdShape {
     }
 
     /// Creates an id of this form, always the same for a call; `round` makes colliding ids different.
-    fn made(self, id: &CallId, round: u32) -> String {
+    fn make_id(self, id: &CallId, round: u32) -> String {
         let salt = if round == 0 { String::new() } else { format!("#{round}") };
         let digest = Sha256::digest(format!("{id}{salt}").as_bytes());
         let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
@@ -312,7 +312,7 @@ pub struct WireIds {
 
 impl WireIds {
     /// Creates an empty map; all ids will have this form.
-    pub fn shaped(shape: IdShape) -> Self {
+    pub fn with_shape(shape: IdShape) -> Self {
         Self { shape, ..Self::default() }
     }
 
@@ -325,7 +325,7 @@ impl WireIds {
         let same = family(&reply.asked) == family(&asked);
         let goes_home = same && !request.provider.is_empty() && !own.is_empty();
         let usable = (goes_home || self.shape.takes(own)) && !self.taken.contains(own.as_str());
-        let made = (0..).map(|round| self.shape.made(&call.id, round));
+        let made = (0..).map(|round| self.shape.make_id(&call.id, round));
         let free = made.filter(|id| !self.taken.contains(id)).take(1);
         let id = if usable { own.clone() } else { free.collect() };
         self.taken.insert(id.clone());
@@ -430,7 +430,7 @@ mod tests {
             for shape in [IdShape::Any, IdShape::Nine] {
                 let sent = |maker: &str, model: &str| {
                     let request = ModelRequest { model: model.to_owned(), ..asked("kimi") };
-                    WireIds::shaped(shape).assign(&call("1", id), &said_by(maker), &request)
+                    WireIds::with_shape(shape).assign(&call("1", id), &said_by(maker), &request)
                 };
                 let own = [
                     ("kimi/m", "m"),
@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn ids_of_nine_letters() {
-        let mut ids = WireIds::shaped(IdShape::Nine);
+        let mut ids = WireIds::with_shape(IdShape::Nine);
         for (id, wire_id, kept) in
             [("1", "g6fVbXS8K", true), ("2", "call_1_2", false), ("3", "g6fVbXS8K", false)]
         {
@@ -464,7 +464,7 @@ mod tests {
             assert_eq!(sent == wire_id, kept, "{wire_id}");
             assert!(IdShape::Nine.takes(&sent), "{sent}");
             assert_eq!(
-                WireIds::shaped(IdShape::Nine).assign(
+                WireIds::with_shape(IdShape::Nine).assign(
                     &call(id, wire_id),
                     &said_by("other/m"),
                     &asked("kimi")

@@ -232,7 +232,7 @@ impl Docker {
         args.extend(roots.iter().map(|(path, how)| mount(path, path, how)));
         for path in policy.hidden.iter().filter(|path| roots.keys().any(|root| path.starts_with(root))) {
             args.push(if path.is_dir() {
-                format!("--mount=type=tmpfs,tmpfs-mode=0555,{}", quoted("target", path))
+                format!("--mount=type=tmpfs,tmpfs-mode=0555,{}", mount_field("target", path))
             } else {
                 mount(Path::new("/dev/null"), path, ",readonly")
             });
@@ -283,11 +283,11 @@ const SILENT: &str = "the Docker daemon does not answer; restart it";
 const OF_USER: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL"];
 
 fn mount(from: &Path, to: &Path, how: &str) -> String {
-    format!("--mount=type=bind,{},{}{how}", quoted("source", from), quoted("target", to))
+    format!("--mount=type=bind,{},{}{how}", mount_field("source", from), mount_field("target", to))
 }
 
 /// Returns a part of a mount's description, which is a line of comma-separated values.
-fn quoted(name: &str, path: &Path) -> String {
+fn mount_field(name: &str, path: &Path) -> String {
     let part = format!("{name}={}", path.display());
     if part.contains([',', '"', '\n']) { format!("\"{}\"", part.replace('"', "\"\"")) } else { part }
 }

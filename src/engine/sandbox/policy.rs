@@ -192,7 +192,7 @@ impl SandboxPolicy {
         }
         // The folders of `co` hold keys; a workspace inside one of them is the user's own choice.
         hidden.extend(paths.own.iter().filter(|own| !workspace.starts_with(own)).cloned());
-        [&mut reads, &mut writes, &mut hidden].into_iter().for_each(existing);
+        [&mut reads, &mut writes, &mut hidden].into_iter().for_each(keep_existing);
         let limits = Limits::default();
         let (workspace, temporary) = (workspace.to_owned(), temporary.to_owned());
         SandboxPolicy { confinement, workspace, reads, writes, protected, hidden, temporary, limits }
@@ -217,7 +217,7 @@ fn credentials(home: &Path) -> Vec<PathBuf> {
 }
 
 /// Keeps what exists, with links resolved, each once, and nothing that lies in another.
-fn existing(paths: &mut Vec<PathBuf>) {
+fn keep_existing(paths: &mut Vec<PathBuf>) {
     let mut found: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
     found.sort();
     found.dedup_by(|later, kept| later.starts_with(&*kept));

@@ -86,7 +86,7 @@ mod linux {
     const ENDING: Duration = Duration::from_secs(2);
 
     pub(super) fn run(order: &OsStr, script: &OsStr) -> ExitCode {
-        match staged(order, script) {
+        match run_stage(order, script) {
             Ok(code) => code,
             Err(error) => {
                 let _ = writeln!(io::stderr(), "co: the sandbox could not be entered: {error}");
@@ -95,7 +95,7 @@ mod linux {
         }
     }
 
-    fn staged(order: &OsStr, script: &OsStr) -> io::Result<ExitCode> {
+    fn run_stage(order: &OsStr, script: &OsStr) -> io::Result<ExitCode> {
         let order: StageOrder = serde_json::from_slice(order.as_encoded_bytes())?;
         let mut shell = Command::new(SHELL);
         shell.arg("-c").arg(script);

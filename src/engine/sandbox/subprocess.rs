@@ -193,7 +193,7 @@ impl Subprocess {
             #[cfg(target_os = "linux")]
             Launch::Bubblewrap(place, bubblewrap) => place.inside(command, bubblewrap),
             #[cfg(target_os = "linux")]
-            Launch::Docker(place, docker) => place.contained(command, docker),
+            Launch::Docker(place, docker) => place.docker_program(command, docker),
             #[cfg(not(target_os = "linux"))]
             Launch::Landlock(_) | Launch::Bubblewrap(..) => {
                 Err(io::Error::other("sandboxes work on Linux only"))
@@ -289,7 +289,11 @@ impl StageSetup {
 
 #[cfg(target_os = "linux")]
 impl StageSetup {
-    fn contained(&self, command: &Command, docker: &Arc<Docker>) -> io::Result<(Program, CommandResources)> {
+    fn docker_program(
+        &self,
+        command: &Command,
+        docker: &Arc<Docker>,
+    ) -> io::Result<(Program, CommandResources)> {
         let folders = self.folders()?;
         let policy = Self::policy(command, folders);
         let env = Self::env(command, Path::new(docker::TEMPORARY));

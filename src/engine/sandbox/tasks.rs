@@ -144,7 +144,7 @@ impl Tasks {
     pub fn add(&self, folder: &Path, started: StartedCommand) -> io::Result<usize> {
         let StartedCommand { command, mark, events, cancel, input, output, unlimited } = started;
         let mut all = self.0.all.lock();
-        if running(&all, folder) >= MOST {
+        if running_count(&all, folder) >= MOST {
             cancel.cancel();
             return Err(io::Error::other(FULL));
         }
@@ -198,7 +198,7 @@ impl Tasks {
     /// Whether a session may have one more task.
     #[must_use]
     pub fn has_room(&self, folder: &Path) -> bool {
-        running(&self.0.all.lock(), folder) < MOST
+        running_count(&self.0.all.lock(), folder) < MOST
     }
 
     /// Whether a task of any session runs.
@@ -328,7 +328,7 @@ pub const FULL: &str = "16 tasks run already; end one first";
 
 const _: () = assert!(MOST == 16, "the text names the number");
 
-fn running(all: &[TaskEntry], folder: &Path) -> usize {
+fn running_count(all: &[TaskEntry], folder: &Path) -> usize {
     all.iter().filter(|held| held.folder == folder && held.task.end.is_none()).count()
 }
 

@@ -190,7 +190,7 @@ impl Session {
     fn may_be_decided(&self) -> bool {
         let history = &self.history;
         let is_asked = history.open_calls().iter().any(|call| call.request.is_some());
-        is_asked || !history.late_calls().is_empty() || history.damaged() > 0
+        is_asked || !history.late_calls().is_empty() || history.damaged_count() > 0
     }
 
     /// Decides requests, in order, and takes every decision about this session's requests, in one transaction: the

@@ -193,10 +193,10 @@ fn consume(
     if untaken.is_empty() {
         return Ok(Vec::new());
     }
-    let records: Vec<Record> = untaken.iter().map(|one| taken(write, one)).collect::<Result<_, _>>()?;
+    let records: Vec<Record> = untaken.iter().map(|one| take(write, one)).collect::<Result<_, _>>()?;
     let mut rows = encode::rows(&records, redactor)?;
     for row in &mut rows {
-        // `taken` has already marked the rows of the requests.
+        // `take` has already marked the rows of the requests.
         row.implied = None;
     }
     records::append(write, session, after, &rows)?;
@@ -204,7 +204,7 @@ fn consume(
 }
 
 /// Marks the row as consumed; returns the record for the session.
-pub(super) fn taken(write: &Write<'_>, one: &OutstandingDecision) -> Result<Record, StoreError> {
+pub(super) fn take(write: &Write<'_>, one: &OutstandingDecision) -> Result<Record, StoreError> {
     let OutstandingDecision { request, state, decision, .. } = one;
     // "Later" runs nothing.
     let sound = *state == RequestState::Later || (*state != RequestState::Expired && one.is_as_asked());

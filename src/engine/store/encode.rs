@@ -15,7 +15,7 @@ use crate::approval::{Approval, Decider, Judgement, Request, RequestId};
 use crate::history::Record;
 use crate::message::{CallId, Message, ReturnStatus, images};
 use crate::stdx::fs::fingerprint;
-use crate::stdx::secrecy::masked;
+use crate::stdx::secrecy::mask;
 use crate::stdx::text::one_line_summary;
 
 /// Maximum width, in terminal cells, of a title made from a prompt.
@@ -126,12 +126,12 @@ fn row(record: &Record, redactor: &Redactor) -> Result<Row, StoreError> {
     Ok(Row {
         kind: tag.unwrap_or_default().to_owned(),
         json,
-        implied: implied(record, redactor)?,
-        text: searchable(record).map(|text| masked(&redactor.text(&text)).into_owned()),
+        implied: implied_change(record, redactor)?,
+        text: searchable(record).map(|text| mask(&redactor.text(&text)).into_owned()),
     })
 }
 
-fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, StoreError> {
+fn implied_change(record: &Record, redactor: &Redactor) -> Result<Option<Change>, StoreError> {
     Ok(match record {
         Record::Opened { workspace } => {
             let Some(workspace) = workspace.to_str() else {
@@ -155,9 +155,7 @@ fn implied(record: &Record, redactor: &Redactor) -> Result<Option<Change>, Store
         Record::ToolStarted { call } => Some(Change::Start { audit: Box::new(Entry::started(call)) }),
         Record::TurnEnded { end } => Some(Change::EndTurn { end: redactor.json(end)? }),
         Record::Cleared | Record::Rewound { .. } => Some(Change::Clear),
-        Record::Renamed { title } => {
-            Some(Change::Rename { title: masked(&redactor.text(title)).into_owned() })
-        }
+        Record::Renamed { title } => Some(Change::Rename { title: mask(&redactor.text(title)).into_owned() }),
         Record::RequestEnded { usage, provider, model, cost, error, .. } => {
             let (provider, model) = (redactor.text(provider).into_owned(), redactor.text(model).into_owned());
             let spend = Spend { provider, model, usage: *usage, cost: *cost, error: *error };
@@ -244,5 +242,5 @@ fn title_of(message: &Message, redactor: &Redactor) -> Option<String> {
     let Message::User { parts } = message else { return None };
     let text = images::in_short(parts);
     (!text.trim().is_empty())
-        .then(|| one_line_summary(&masked(&redactor.text(beginning(&text, TITLE_BYTES))), TITLE_WIDTH))
+        .then(|| one_line_summary(&mask(&redactor.text(beginning(&text, TITLE_BYTES))), TITLE_WIDTH))
 }

@@ -7,7 +7,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Connection, Params, Row, params};
 
 use super::decide::{decision, parse};
-use super::statements::{Statements as _, signed};
+use super::statements::{Statements as _, to_signed};
 use super::{IdKind, Store, StoreError};
 use crate::approval::{Approval, Decider, Request, RequestId, SUPERSEDED, WITHDRAWN};
 use crate::history::SessionId;
@@ -167,7 +167,7 @@ impl Store {
             RequestFilter::All => ("?2 IS NULL", "a.created DESC, a.seq DESC", None),
         };
         let tail = format!("WHERE {condition} ORDER BY {order} LIMIT ?1");
-        self.read(move |reader| select(reader, &tail, params![signed(limit), session])).await
+        self.read(move |reader| select(reader, &tail, params![to_signed(limit), session])).await
     }
 
     /// Returns when a request was made, and when it was decided if it is; `None` if there is none of this id.
@@ -258,10 +258,10 @@ fn select(reader: &Connection, tail: &str, params: impl Params) -> Result<Vec<St
              a.decision, a.decided_by, a.created, a.decided_at, a.seq
          FROM approvals a JOIN sessions s ON s.id = a.session {tail}"
     );
-    reader.all(&select, params, stored)
+    reader.all(&select, params, stored_request)
 }
 
-fn stored(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
+fn stored_request(row: &Row<'_>) -> Result<StoredRequest, StoreError> {
     let is_late: bool = row.get(7)?;
     let decided_at: Option<i64> = row.get(11)?;
     Ok(StoredRequest {

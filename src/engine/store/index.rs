@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::inbox::{moment, unique};
 use super::records::MAX_CLOCK_LEAD;
-use super::statements::{Statements as _, signed};
+use super::statements::{Statements as _, to_signed};
 use super::{IdKind, Store, StoreError};
 use crate::history::{Durability, Record, SessionId, TurnEnd};
 use crate::message::images;
@@ -84,7 +84,7 @@ impl Store {
                 if listed.len() == limit {
                     break;
                 }
-                one.title = named(reader, &one)?;
+                one.title = list_title(reader, &one)?;
                 if one.title.is_some() {
                     listed.push(one);
                 }
@@ -127,12 +127,12 @@ impl Store {
 
     /// Returns input lines, latest first, at most `limit`.
     pub async fn inputs(&self, scope: InputScope, limit: usize) -> Result<Vec<String>, StoreError> {
-        let lines = self.typed(scope, limit).await?;
+        let lines = self.typed_lines(scope, limit).await?;
         Ok(lines.into_iter().map(|line| line.text).collect())
     }
 
     /// Like [`Store::inputs`], with the folder of each line.
-    pub async fn typed(&self, scope: InputScope, limit: usize) -> Result<Vec<TypedLine>, StoreError> {
+    pub async fn typed_lines(&self, scope: InputScope, limit: usize) -> Result<Vec<TypedLine>, StoreError> {
         let folder = match scope {
             InputScope::All => None,
             InputScope::Folder(folder) => Some(folder.to_string_lossy().into_owned()),
@@ -140,7 +140,7 @@ impl Store {
         self.read(move |reader| {
             let select = "SELECT text, workspace FROM input_history WHERE ?1 IS NULL OR workspace = ?1
                  ORDER BY no DESC LIMIT ?2";
-            reader.all(select, params![folder, signed(limit)], |row| {
+            reader.all(select, params![folder, to_signed(limit)], |row| {
                 let workspace = row.get::<_, String>(1)?.into();
                 Ok(TypedLine { text: row.get(0)?, workspace })
             })
@@ -166,7 +166,7 @@ fn list(
              (SELECT count(*) FROM approvals a WHERE a.session = s.id AND a.state IN ('waiting', 'later')) AS waiting
          FROM sessions s WHERE {condition} ORDER BY updated DESC, id DESC LIMIT ?2"
     );
-    let mut found = reader.all(&select, params![folder, signed(limit)], summary)?;
+    let mut found = reader.all(&select, params![folder, to_signed(limit)], summary)?;
     let latest = now.as_millisecond().saturating_add(MAX_CLOCK_LEAD);
     let ahead = found.iter().take_while(|one| one.updated.as_millisecond() > latest).count();
     found.rotate_left(ahead);
@@ -174,7 +174,7 @@ fn list(
 }
 
 /// Returns the title for lists: without a prompt, what was written and not sent; `None` if there is nothing.
-fn named(reader: &Connection, one: &SessionSummary) -> Result<Option<String>, StoreError> {
+fn list_title(reader: &Connection, one: &SessionSummary) -> Result<Option<String>, StoreError> {
     if one.title.is_some() {
         return Ok(one.title.clone());
     }
@@ -185,12 +185,12 @@ fn named(reader: &Connection, one: &SessionSummary) -> Result<Option<String>, St
         AND no IN (SELECT max(no) FROM records WHERE session = ?1 GROUP BY kind)";
     let kept = reader.all(select, [&one.id.0], |row| row.get::<_, String>(0))?;
     // A record of a newer version names nothing; opening the session is refused.
-    let mut words = kept.iter().filter_map(|json| written(&serde_json::from_str(json).ok()?));
+    let mut words = kept.iter().filter_map(|json| prompt_words(&serde_json::from_str(json).ok()?));
     Ok(words.find(|words| !words.trim().is_empty()))
 }
 
 /// Returns the words of a prompt in the queue or of a draft.
-fn written(record: &Record) -> Option<String> {
+fn prompt_words(record: &Record) -> Option<String> {
     if let Record::Draft { text } = record {
         return (!text.trim().is_empty()).then(|| format!("draft: {text}"));
     }

@@ -2,7 +2,7 @@
 //! its records do not contain them: the answer goes to the server that waits for it. A question is withdrawn once its server
 //! no longer waits.
 
-use super::decide::{taken, untaken};
+use super::decide::{take, untaken};
 use super::request_rows::request_rows;
 use super::statements::Statements as _;
 use super::{Store, StoreError, encode, requests};
@@ -44,7 +44,7 @@ impl Store {
         let id = question.0.clone();
         self.transact(Durability::Synced, move |write| {
             let found = untaken(write, &format!("id = ?1 AND {DECIDED}"), &id)?.pop();
-            match found.map(|one| taken(write, &one)).transpose()? {
+            match found.map(|one| take(write, &one)).transpose()? {
                 Some(Record::Decided { approval, .. }) => Ok(QuestionStatus::Decided(approval)),
                 Some(_) | None => Ok(QuestionStatus::Over),
             }

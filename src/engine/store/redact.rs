@@ -52,20 +52,20 @@ impl Redactor {
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.plain.len()));
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Vec<Secret>> {
+    fn known_secrets(&self) -> RwLockReadGuard<'_, Vec<Secret>> {
         self.secrets.read()
     }
 
     /// Whether the value contains a secret.
     pub(super) fn holds_any(&self, value: &Value) -> bool {
-        let known = self.known();
+        let known = self.known_secrets();
         let json = if known.is_empty() { String::new() } else { value.to_string() };
         known.iter().any(|secret| json.contains(&secret.escaped))
     }
 
     pub(super) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut out = Cow::Borrowed(text);
-        for secret in self.known().iter() {
+        for secret in self.known_secrets().iter() {
             if out.contains(&secret.plain) {
                 out = out.replace(&secret.plain, MARK).into();
             }
@@ -77,7 +77,7 @@ impl Redactor {
     /// (a variant's name), the redacted value could not be parsed; then it is stored without redaction.
     pub(super) fn json<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<String, StoreError> {
         let json = to_json(value)?;
-        if !self.known().iter().any(|secret| json.contains(&secret.escaped)) {
+        if !self.known_secrets().iter().any(|secret| json.contains(&secret.escaped)) {
             return Ok(json);
         }
         let mut tree = serde_json::to_value(value).map_err(|error| unstorable(&error))?;

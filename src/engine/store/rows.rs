@@ -92,20 +92,20 @@ fn groups(connection: &Connection, select: &str) -> Result<Vec<Vec<RequestRow>>,
         match groups.last_mut() {
             Some(group) if group.last().is_some_and(|last| last.session.0 == session) => {
                 let like = group.last().map(|last| (last.title.clone(), last.workspace.clone()));
-                group.push(listed(row, session, like.unwrap_or_default())?);
+                group.push(request_row(row, session, like.unwrap_or_default())?);
             }
             Some(_) | None => {
                 let at = connection
                     .first(place, [&session], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?;
                 // A request whose session is missing must not hide all others.
-                groups.extend(at.map(|at| listed(row, session, at)).transpose()?.map(|row| vec![row]));
+                groups.extend(at.map(|at| request_row(row, session, at)).transpose()?.map(|row| vec![row]));
             }
         }
     }
     Ok(groups)
 }
 
-fn listed(
+fn request_row(
     row: &Row<'_>,
     session: String,
     (title, workspace): (Option<String>, std::path::PathBuf),

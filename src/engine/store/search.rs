@@ -18,7 +18,7 @@ use super::writer::Writer;
 use super::{Store, StoreError};
 use crate::history::{Record, SessionId};
 use crate::message::{Message, PartKind, images};
-use crate::stdx::secrecy::masked;
+use crate::stdx::secrecy::mask;
 use crate::stdx::text::one_line_summary;
 
 /// The number of bytes of a record that are indexed, and of a call's return.
@@ -101,7 +101,7 @@ fn hit(
             workspace: row.get::<_, String>(0)?.into(),
             title: row.get(1)?,
             at: moment(row.get(2)?),
-            snippet: text.map_or_else(String::new, |text| around(&masked(&text), words)),
+            snippet: text.map_or_else(String::new, |text| around(&mask(&text), words)),
         })
     });
     Ok(found?)
@@ -219,7 +219,7 @@ fn index_of(sql: &Connection, select: &str) -> Result<(), StoreError> {
         if let Ok(record) = records::read(&kind, &json)
             && let Some(text) = searchable(&record)
         {
-            let text = masked(&text).into_owned();
+            let text = mask(&text).into_owned();
             index(sql, &IndexedText { session: SessionId(session), no, text })?;
         }
     }

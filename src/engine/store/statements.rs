@@ -55,6 +55,6 @@ impl Statements for Connection {
 }
 
 /// A count as a parameter: SQLite integers are signed.
-pub(super) fn signed(count: usize) -> i64 {
+pub(super) fn to_signed(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use rusqlite::{Row, ToSql, params, params_from_iter};
 
 use super::records::MAX_CLOCK_LEAD;
-use super::statements::{Statements as _, signed};
+use super::statements::{Statements as _, to_signed};
 use super::writer::Write;
 use super::{Store, StoreError};
 use crate::history::{SessionId, UsageTotals, is_unpriced};
@@ -162,7 +162,7 @@ impl Store {
         self.read(move |reader| {
             let select = "SELECT provider || '/' || model FROM usage WHERE error IS NULL
                 GROUP BY provider, model ORDER BY max(at) DESC LIMIT ?1";
-            Ok(reader.all(select, [signed(limit)], |row| row.get(0))?)
+            Ok(reader.all(select, [to_signed(limit)], |row| row.get(0))?)
         })
         .await
     }

@@ -171,9 +171,9 @@ impl Telemetry {
         self.0.places.get_or_init(|| {
             let Some(resource) = self.0.resource.get() else { return Vec::new() };
             let own = Arc::clone(&conceal);
-            let text = move |text: &str| content::stored(text, content, &*own).into_owned();
+            let text = move |text: &str| content::stored_text(text, content, &*own).into_owned();
             let file = file.map(|file| {
-                let writer = SpanWriter::new(file, described(resource), Box::new(text.clone()));
+                let writer = SpanWriter::new(file, describe(resource), Box::new(text.clone()));
                 self.queue("co-spans", Duration::from_millis(500), move || writer)
             });
             let otlp = otlp.map(|options| {
@@ -368,7 +368,7 @@ fn resource(variables: &BTreeMap<String, String>) -> Resource {
         .build()
 }
 
-fn described(resource: &Resource) -> Value {
+fn describe(resource: &Resource) -> Value {
     let pairs = resource.iter().map(|(key, value)| (key.to_string(), Value::String(value.to_string())));
     Value::Object(pairs.collect::<Map<String, Value>>())
 }

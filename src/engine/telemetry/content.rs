@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::config::SpanContent;
 use crate::message::{AssistantMessage, Message, PartKind, ReturnPart, ToolReturn, UserPart};
 use crate::stdx::json_texts::map_texts;
-use crate::stdx::secrecy::{has_hint, masked};
+use crate::stdx::secrecy::{has_hint, mask};
 
 /// Replaces the keys that the program itself uses in a text.
 pub type Conceal = dyn Fn(&str) -> Cow<'_, str> + Send + Sync;
@@ -58,11 +58,11 @@ pub fn output(reply: &AssistantMessage, finish: &str) -> String {
 /// Returns the arguments of a call. They stay JSON, so that what they hold can be masked text by text.
 #[must_use]
 pub fn arguments(args: &Value) -> String {
-    shortened(args).to_string()
+    shorten_value(args).to_string()
 }
 
 /// Returns a value whose texts are cut; one with too many of them is left out.
-fn shortened(value: &Value) -> Cow<'_, Value> {
+fn shorten_value(value: &Value) -> Cow<'_, Value> {
     fn cut_all(value: &Value) -> Value {
         match value {
             Value::String(text) => cut(text, TEXT).into(),
@@ -157,7 +157,7 @@ fn json(value: &impl Serialize) -> String {
 fn entry(message: &Message) -> ContentMessage<'_> {
     let of = |role, parts| ContentMessage { role, parts, finish_reason: None };
     match message {
-        Message::User { parts } => of("user", parts.iter().map(said).collect()),
+        Message::User { parts } => of("user", parts.iter().map(user_part).collect()),
         Message::Assistant(reply) => assistant(reply),
         Message::ToolReturns { returns } => {
             let parts = returns.iter().map(|one| {
@@ -169,7 +169,7 @@ fn entry(message: &Message) -> ContentMessage<'_> {
     }
 }
 
-fn said(part: &UserPart) -> Part<'_> {
+fn user_part(part: &UserPart) -> Part<'_> {
     match part {
         UserPart::Text { text } | UserPart::Note { text, .. } => Part::Text { content: cut(text, TEXT) },
         UserPart::Image { media_type, .. } => {
@@ -193,7 +193,7 @@ fn assistant(reply: &AssistantMessage) -> ContentMessage<'_> {
         PartKind::ToolCall(call) => Some(Part::ToolCall {
             id: &call.id.0,
             name: call.name.as_str(),
-            arguments: shortened(&call.args),
+            arguments: shorten_value(&call.args),
         }),
         PartKind::Native => None,
     });
@@ -202,7 +202,7 @@ fn assistant(reply: &AssistantMessage) -> ContentMessage<'_> {
 
 /// Returns a text of a span as it is stored. `conceal` replaces the keys that the program itself uses.
 #[must_use]
-pub fn stored<'a>(text: &'a str, how: SpanContent, conceal: &Conceal) -> Cow<'a, str> {
+pub fn stored_text<'a>(text: &'a str, how: SpanContent, conceal: &Conceal) -> Cow<'a, str> {
     // A mask must not cover a quotation mark of JSON.
     match serde_json::from_str::<Value>(text) {
         Ok(mut value @ (Value::Array(_) | Value::Object(_))) => {
@@ -225,7 +225,7 @@ pub fn stored<'a>(text: &'a str, how: SpanContent, conceal: &Conceal) -> Cow<'a,
 fn clean<'a>(text: &'a str, how: SpanContent, conceal: &Conceal) -> Cow<'a, str> {
     let masked = match how {
         SpanContent::Full | SpanContent::None => Cow::Borrowed(text),
-        SpanContent::Redacted => masked(text),
+        SpanContent::Redacted => mask(text),
     };
     match masked {
         Cow::Borrowed(text) => conceal(text),
@@ -273,7 +273,7 @@ mod tests {
             (SpanContent::Redacted, "12".to_owned(), "12".to_owned()),
         ];
         for (how, text, expected) in cases {
-            assert_eq!(stored(&text, how, &own), expected, "{text}");
+            assert_eq!(stored_text(&text, how, &own), expected, "{text}");
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
         let script =
             format!("{} PASSWORD = \"hunter2hunter2\" sk-{}", "word ".repeat(3_200), "a1".repeat(900));
         let args = arguments(&json!({ "content": script }));
-        let kept = stored(&args, SpanContent::Redacted, &|text| text.into());
+        let kept = stored_text(&args, SpanContent::Redacted, &|text| text.into());
         assert!(!kept.contains("hunter2") && !kept.contains("sk-a"), "{}", kept.len());
     }
 }

@@ -140,7 +140,7 @@ impl Collector {
     }
 
     /// Removes what may not leave the process.
-    fn reduced(&self, mut span: SpanData) -> SpanData {
+    fn reduce(&self, mut span: SpanData) -> SpanData {
         span.attributes.retain(|pair| self.content || !CONTENT_KEYS.contains(&pair.key.as_str()));
         let clean = |text: &str| (self.clean)(text);
         // The name of a tool is a word of the model.
@@ -179,7 +179,7 @@ impl Sink for Collector {
         }
         match &self.spans {
             Some(Ok(exporter)) => {
-                let reduced = batch.into_iter().map(|span| self.reduced(span)).collect();
+                let reduced = batch.into_iter().map(|span| self.reduce(span)).collect();
                 let lost = |error| Loss::Spans(format!("the OTLP collector did not take them ({error})"));
                 block_on(exporter.export(reduced)).map_err(lost)?;
             }

@@ -116,12 +116,12 @@ impl SpanFile {
         // Only a plain comparison uses the index.
         let of_trace = if filter.trace.is_some() { "trace_id = ?1" } else { "?1 IS NULL" };
         let sql = format!("SELECT {COLUMNS} FROM spans WHERE {of_trace} {tail}");
-        self.wrapped(|connection| connection.all(&sql, params![filter.trace, number], numbered))
+        self.query(|connection| connection.all(&sql, params![filter.trace, number], numbered_span))
     }
 
     /// Returns the number of the newest span; 0 if there is none.
     pub fn newest(&self) -> Result<i64, ReadError> {
-        self.wrapped(|connection| {
+        self.query(|connection| {
             connection.query_row("SELECT coalesce(max(rowid), 0) FROM spans", [], |row| row.get(0))
         })
     }
@@ -131,7 +131,7 @@ impl SpanFile {
         let id = digits.trim().to_ascii_lowercase();
         let is_hex = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         let found: Vec<String> = if is_hex {
-            self.wrapped(|connection| {
+            self.query(|connection| {
                 let sql = "SELECT DISTINCT trace_id FROM spans WHERE trace_id >= ?1 AND trace_id < ?1 || 'g' LIMIT 2";
                 connection.all(sql, [&id], |row| row.get(0))
             })?
@@ -155,7 +155,7 @@ impl SpanFile {
 
     /// Returns the ids of the traces of which a span was written last, newest first.
     pub fn latest_traces(&self, count: usize) -> Result<Vec<String>, ReadError> {
-        self.wrapped(|connection| {
+        self.query(|connection| {
             let mut statement = connection.prepare("SELECT trace_id FROM spans ORDER BY rowid DESC")?;
             let mut rows = statement.query([])?;
             let mut found: Vec<String> = Vec::new();
@@ -172,7 +172,7 @@ impl SpanFile {
         })
     }
 
-    pub(super) fn wrapped<T>(
+    pub(super) fn query<T>(
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ReadError> {
@@ -182,7 +182,7 @@ impl SpanFile {
 }
 
 /// Reads a row; what another program wrote in an unknown form is empty.
-fn numbered(row: &Row<'_>) -> rusqlite::Result<NumberedSpan> {
+fn numbered_span(row: &Row<'_>) -> rusqlite::Result<NumberedSpan> {
     let json = |column: &str| -> rusqlite::Result<Value> {
         let text: Option<String> = row.get(column)?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null))

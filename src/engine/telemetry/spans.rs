@@ -50,7 +50,7 @@ pub fn fail(span: &Span, kind: &str, text: String) {
 }
 
 /// Gives the span an earlier start, and an earlier end if it is over.
-pub fn lasted(span: &Span, from: Timestamp, to: Option<Timestamp>) {
+pub fn set_times(span: &Span, from: Timestamp, to: Option<Timestamp>) {
     let nanos = |at: Timestamp| i64::try_from(at.as_nanosecond()).unwrap_or(0);
     set(span, STARTED, nanos(from));
     set_some(span, ENDED, to.map(nanos));

@@ -107,7 +107,7 @@ impl Stats {
     /// Counts the spans that began at this time or later; days are those of `zone`.
     pub fn since(file: &SpanFile, from: Timestamp, zone: &TimeZone) -> Result<Self, ReadError> {
         let from = i64::try_from(from.as_nanosecond()).unwrap_or(0);
-        let mut stats = file.wrapped(|connection| {
+        let mut stats = file.query(|connection| {
             let (mut stats, mut statement) = (Self::default(), connection.prepare(QUERY)?);
             let mut rows = statement.query([from])?;
             while let Some(row) = rows.next()? {

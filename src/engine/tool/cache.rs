@@ -90,7 +90,7 @@ pub struct ChangingFiles(ResultCache);
 
 impl Drop for ChangingFiles {
     fn drop(&mut self) {
-        self.0.files_changed();
+        self.0.on_file_change();
         self.0.0.writers.fetch_sub(1, Ordering::AcqRel);
     }
 }
@@ -160,12 +160,12 @@ impl ResultCache {
     #[must_use]
     pub fn changing_files(&self) -> ChangingFiles {
         self.0.writers.fetch_add(1, Ordering::AcqRel);
-        self.files_changed();
+        self.on_file_change();
         ChangingFiles(self.clone())
     }
 
     /// Notes that files were changed.
-    pub fn files_changed(&self) {
+    pub fn on_file_change(&self) {
         self.0.changes.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -261,7 +261,7 @@ mod tests {
         // A change of files ends what depends on files, and nothing else.
         cache.put(ask(&web, json!({}), "/w", "1"), &output("page"));
         let before = ask(&git, json!({}), "/w", "1");
-        cache.files_changed();
+        cache.on_file_change();
         cache.put(before, &output("too late"));
         assert_eq!((finds(&git, same, "/w", "1"), finds(&git, json!({}), "/w", "1")), (None, None));
         assert_eq!(finds(&web, json!({}), "/w", "1"), Some(output("page")));

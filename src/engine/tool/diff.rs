@@ -37,7 +37,7 @@ pub fn diff_inside(old: &str, new: &str, untouched: UnchangedEnds) -> Vec<DiffLi
     let inside = TextDiff::configure().timeout(PATIENCE).diff_slices(old_inside, new_inside);
     let mut ops = Vec::new();
     push(&mut ops, DiffOp::Equal { old_index: 0, new_index: 0, len: head });
-    inside.ops().iter().for_each(|op| push(&mut ops, moved(*op, head)));
+    inside.ops().iter().for_each(|op| push(&mut ops, shift(*op, head)));
     push(&mut ops, DiffOp::Equal { old_index: old_end, new_index: new_end, len: tail });
     let mut lines = Vec::new();
     for group in group_diff_ops(ops, CONTEXT) {
@@ -99,7 +99,7 @@ fn push(ops: &mut Vec<DiffOp>, op: DiffOp) {
     }
 }
 
-fn moved(op: DiffOp, by: usize) -> DiffOp {
+fn shift(op: DiffOp, by: usize) -> DiffOp {
     match op {
         DiffOp::Equal { old_index, new_index, len } => {
             DiffOp::Equal { old_index: old_index + by, new_index: new_index + by, len }

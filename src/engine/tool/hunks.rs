@@ -57,7 +57,7 @@ impl Parts {
         }
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let (field, steps) = match *texts {
-            [(field, TextKind::File)] => (field, whole(lines, text(field)?, plan)?),
+            [(field, TextKind::File)] => (field, whole_text_steps(lines, text(field)?, plan)?),
             [(old, TextKind::Old), (new, TextKind::New)]
                 if args.get("all").is_none_or(|all| *all != Value::Bool(true)) =>
             {
@@ -102,7 +102,7 @@ pub fn count(lines: &[DiffLine]) -> usize {
 }
 
 /// Returns the number of hunks that were asked for, if `applied` is some of them and not all.
-pub fn asked(asked: &Preview, applied: &[DiffLine]) -> Option<usize> {
+pub fn asked_hunks(asked: &Preview, applied: &[DiffLine]) -> Option<usize> {
     let Preview::Diff { lines, .. } = asked else { return None };
     let of = changes(lines);
     let mut rest = of.iter();
@@ -167,7 +167,7 @@ fn blocks(lines: &[DiffLine]) -> Vec<Block<'_>> {
 }
 
 /// Returns the steps of a whole new text, if the old text that they imply is the one the plan depends on.
-fn whole(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<HunkStep>> {
+fn whole_text_steps(lines: &[DiffLine], content: &str, plan: &CallPlan) -> Option<Vec<HunkStep>> {
     let [(_, version)] = plan.basis.as_slice() else { return None };
     let new = split_lines(content);
     let blocks = blocks(lines);
@@ -221,8 +221,8 @@ mod tests {
         for (applied, expected) in
             [(&["5", "20", "35"][..], None), (&["5", "35"], Some(3)), (&["20"], Some(3)), (&["21"], None)]
         {
-            assert_eq!(asked(&preview, &diff(&old, &with(applied))), expected, "{applied:?}");
+            assert_eq!(asked_hunks(&preview, &diff(&old, &with(applied))), expected, "{applied:?}");
         }
-        assert_eq!(asked(&Preview::None, &[]), None);
+        assert_eq!(asked_hunks(&Preview::None, &[]), None);
     }
 }

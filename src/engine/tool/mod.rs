@@ -414,11 +414,11 @@ impl Question {
     /// Returns the arguments of a call with these options chosen, by their numbers from 1.
     pub fn choosing(&self, args: &Value, numbers: &BTreeSet<usize>) -> Value {
         let chosen = numbers.iter().filter_map(|number| self.options.get(number.checked_sub(1)?));
-        Self::answered(args, &chosen.map(String::as_str).collect::<Vec<_>>().join("; "))
+        Self::with_answer(args, &chosen.map(String::as_str).collect::<Vec<_>>().join("; "))
     }
 
     /// The same with what was typed: numbers of options, or an answer in words. `None` if it is empty.
-    pub fn typed(&self, args: &Value, text: &str) -> Option<Value> {
+    pub fn answering(&self, args: &Value, text: &str) -> Option<Value> {
         let numbers: Option<BTreeSet<usize>> = text
             .split([',', ' ', ';'])
             .filter(|part| !part.is_empty())
@@ -431,11 +431,11 @@ impl Question {
         match numbers {
             Some(numbers) => Some(self.choosing(args, &numbers)),
             None if text.trim().is_empty() => None,
-            None => Some(Self::answered(args, text.trim())),
+            None => Some(Self::with_answer(args, text.trim())),
         }
     }
 
-    fn answered(args: &Value, answer: &str) -> Value {
+    fn with_answer(args: &Value, answer: &str) -> Value {
         let mut args = args.clone();
         if let Some(fields) = args.as_object_mut() {
             fields.insert(ANSWER.to_owned(), Value::String(answer.to_owned()));
@@ -623,7 +623,7 @@ impl Registry {
     }
 
     /// Waits until no server's tools are expected any more, at most so long; returns those that still are. Cancel-safe.
-    pub async fn settled(&self, limit: Duration) -> Vec<String> {
+    pub async fn wait_for_tools(&self, limit: Duration) -> Vec<String> {
         let mut expected = self.expected.subscribe();
         // The sender is in this registry.
         let _ = tokio::time::timeout(limit, expected.wait_for(BTreeSet::is_empty)).await;

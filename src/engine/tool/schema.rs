@@ -45,7 +45,7 @@ pub fn faults(schema: &Value, value: &Value) -> Vec<Fault> {
 }
 
 /// Resolves a schema that is only a reference to another one inside `root`.
-pub fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+pub fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut at = schema;
     for _ in 0..DEEPEST {
         match at.get("$ref").and_then(Value::as_str).and_then(|link| target(root, link)) {
@@ -111,7 +111,7 @@ impl<'a> Check<'a> {
             Value::Object(fields) => self.object(rules, fields, depth),
             Value::Null | Value::Bool(_) => {}
         }
-        self.combined(rules, value, depth);
+        self.check_combinations(rules, value, depth);
     }
 
     fn kind(&mut self, rules: &Map<String, Value>, value: &Value) {
@@ -206,19 +206,19 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn combined(&mut self, rules: &'a Map<String, Value>, value: &Value, depth: usize) {
+    fn check_combinations(&mut self, rules: &'a Map<String, Value>, value: &Value, depth: usize) {
         let list = |key: &str| rules.get(key).and_then(Value::as_array);
         for schema in list("allOf").into_iter().flatten() {
             self.value(schema, value, depth + 1);
         }
         if let Some(schemas) = list("anyOf") {
-            let faults = self.tried(schemas, value, depth);
+            let faults = self.faults_of_each(schemas, value, depth);
             if !faults.iter().any(Vec::is_empty) {
                 self.none_fits(schemas, faults);
             }
         }
         if let Some(schemas) = list("oneOf") {
-            let faults = self.tried(schemas, value, depth);
+            let faults = self.faults_of_each(schemas, value, depth);
             match faults.iter().filter(|faults| faults.is_empty()).count() {
                 0 => self.none_fits(schemas, faults),
                 1 => {}
@@ -228,7 +228,7 @@ impl<'a> Check<'a> {
     }
 
     /// Returns the faults for each of these schemas.
-    fn tried(&mut self, schemas: &'a [Value], value: &Value, depth: usize) -> Vec<Vec<Fault>> {
+    fn faults_of_each(&mut self, schemas: &'a [Value], value: &Value, depth: usize) -> Vec<Vec<Fault>> {
         let kept = std::mem::take(&mut self.faults);
         let mut all = Vec::new();
         for schema in schemas {
@@ -246,7 +246,7 @@ impl<'a> Check<'a> {
             self.faults.extend(faults.swap_remove(*only).into_iter().take(room));
             return;
         }
-        let mut words: Vec<String> = schemas.iter().map(|schema| word(resolved(self.root, schema))).collect();
+        let mut words: Vec<String> = schemas.iter().map(|schema| word(resolve(self.root, schema))).collect();
         words.dedup();
         self.fault(format!("must be {}", words.join(" or ")));
     }
@@ -422,7 +422,7 @@ mod tests {
     fn the_work_is_bounded() {
         let endless = json!({ "$ref": "#" });
         assert_eq!(problems_of(&endless, &json!(1)), ["is too large to check here"]);
-        assert_eq!(resolved(&endless, &endless), &endless);
+        assert_eq!(resolve(&endless, &endless), &endless);
         let branching = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }, { "$ref": "#" }] });
         assert!(!problems_of(&branching, &json!(1)).is_empty());
         let wide = json!({ "items": { "type": "null" } });

@@ -26,7 +26,7 @@ pub use self::recording::Recording;
 pub use self::request::{UndoOutcome, UndoScope, UndoTarget};
 pub use self::restore::{Direction, Restoration};
 pub use self::state::{FileState, UndoWorkspace};
-pub use self::text::listed;
+pub use self::text::list;
 
 use self::file::UndoFile;
 use self::state::below;
@@ -101,7 +101,7 @@ impl UndoLog {
 
     /// Why nothing is kept at the moment.
     #[must_use]
-    pub fn broken(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<String> {
         self.0.as_ref()?.broken.lock().as_ref().map(|(_, why)| why.clone())
     }
 
@@ -171,10 +171,10 @@ impl OpenLog {
         if !self.file.exists() {
             return Ok(T::default());
         }
-        self.file.with(|connection| work(connection)).map_err(|why| self.failed(why))
+        self.file.with(|connection| work(connection)).map_err(|why| self.undo_error(why))
     }
 
-    fn failed(&self, why: FileError) -> UndoError {
+    fn undo_error(&self, why: FileError) -> UndoError {
         UndoError::File { path: self.options.data.join(FILE), why }
     }
 

@@ -89,7 +89,7 @@ impl UndoLog {
         let done = inner.file.change(|connection| work(inner, connection));
         done.map_err(|why| {
             inner.give_up(&why);
-            inner.failed(why)
+            inner.undo_error(why)
         })
     }
 }

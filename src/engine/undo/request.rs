@@ -59,7 +59,7 @@ impl UndoLog {
             }
         };
         let all = self.entries(&filter)?;
-        let chosen = match chosen(&all, what) {
+        let chosen = match chosen_numbers(&all, what) {
             Ok(chosen) => chosen,
             Err(why) if matches!(what, UndoTarget::Calls(_)) => return Ok(UndoOutcome::Done(why)),
             Err(why) => return Ok(UndoOutcome::Refused(self.with_reason(why))),
@@ -73,7 +73,7 @@ impl UndoLog {
             return Ok(UndoOutcome::Asks { text: restoration.question(), ids: chosen });
         }
         restoration.apply(&text::note_for_model(&restoration))?;
-        let mut text = text::done(&restoration);
+        let mut text = text::restoration(&restoration);
         if let (UndoTarget::Last, Some(last)) = (what, restoration.entries.first()) {
             let more = all
                 .iter()
@@ -84,7 +84,7 @@ impl UndoLog {
     }
 
     fn with_reason(&self, why: String) -> String {
-        match self.broken() {
+        match self.fault() {
             Some(reason) => format!("{why} Nothing is kept at the moment: {reason}."),
             None => why,
         }
@@ -92,7 +92,7 @@ impl UndoLog {
 }
 
 /// Returns the numbers of the changes that are meant; errs with a sentence.
-fn chosen(all: &[UndoEntry], what: &UndoTarget) -> Result<Vec<i64>, String> {
+fn chosen_numbers(all: &[UndoEntry], what: &UndoTarget) -> Result<Vec<i64>, String> {
     let ids = |wanted: &dyn Fn(&&UndoEntry) -> bool| -> Vec<i64> {
         all.iter().filter(|one| one.undone.is_none()).filter(wanted).map(|one| one.id).collect()
     };

@@ -102,7 +102,7 @@ impl UndoLog {
             log: self.clone(),
         };
         let planned = inner.file.change(|connection| restoration.plan(connection, &base));
-        planned.map_err(|why| inner.failed(why))?;
+        planned.map_err(|why| inner.undo_error(why))?;
         Ok(restoration)
     }
 }
@@ -290,7 +290,7 @@ impl Restoration {
         let hashes: BTreeSet<&str> = written.filter_map(|step| step.then.hash()).collect();
         for hash in hashes {
             let bytes = inner.reading(|connection| file::blob(connection, hash))?;
-            let bytes = bytes.ok_or_else(|| inner.failed(FileError::Damaged))?;
+            let bytes = bytes.ok_or_else(|| inner.undo_error(FileError::Damaged))?;
             contents.insert(hash.to_owned(), bytes);
         }
         Ok(contents)

@@ -21,7 +21,7 @@ impl Restoration {
     pub fn refusal(&self) -> Option<String> {
         if self.conflicts.is_empty() {
             let is_stuck = self.steps.is_empty() && !self.lost.is_empty();
-            return is_stuck.then(|| format!("Nothing was changed.{}", lost(self)));
+            return is_stuck.then(|| format!("Nothing was changed.{}", lost_text(self)));
         }
         let mut text = "Nothing was changed, because this would overwrite later work:\n".to_owned();
         for conflict in self.conflicts.iter().take(LISTED) {
@@ -49,7 +49,7 @@ impl Restoration {
             }
         };
         text.push_str(&lines(&self.steps, &TO_DO));
-        text.push_str(&lost(self));
+        text.push_str(&lost_text(self));
         text
     }
 }
@@ -61,7 +61,7 @@ const TO_DO: Verbs = ["to be moved here from", "to be restored", "to be removed"
 const DONE: Verbs = ["moved here from", "restored", "removed", "changed back"];
 
 /// Says what was done.
-pub fn done(restoration: &Restoration) -> String {
+pub fn restoration(restoration: &Restoration) -> String {
     let verb = match restoration.direction {
         Direction::Undo => "Took back",
         Direction::Redo => "Did again",
@@ -76,7 +76,7 @@ pub fn done(restoration: &Restoration) -> String {
     if restoration.steps.is_empty() {
         text.push_str("\nThe files were as they are already.");
     }
-    text.push_str(&lost(restoration));
+    text.push_str(&lost_text(restoration));
     text
 }
 
@@ -106,7 +106,7 @@ pub fn note_for_model(restoration: &Restoration) -> String {
 
 /// Lists changes, the newest first.
 #[must_use]
-pub fn listed(entries: &[UndoEntry]) -> String {
+pub fn list(entries: &[UndoEntry]) -> String {
     let line = |entry: &UndoEntry| {
         let files = count(entry.files, "file");
         let state = match (entry.undone, entry.ended, entry.is_command) {
@@ -138,7 +138,7 @@ fn lines(steps: &[RestoreStep], [moved, restored, removed, changed]: &Verbs) -> 
     text
 }
 
-fn lost(restoration: &Restoration) -> String {
+fn lost_text(restoration: &Restoration) -> String {
     let mut text = String::new();
     if !restoration.lost.is_empty() {
         text.push_str("\n\nThese stay as they are, because their content was not kept:");

@@ -8,7 +8,7 @@ const LONGEST: usize = 16 * 1024;
 const MOST: usize = 40;
 
 /// Returns the lists of paths that a text may mean, the likeliest first; none if it is something else.
-pub fn dropped(text: &str) -> Vec<Vec<String>> {
+pub fn path_lists(text: &str) -> Vec<Vec<String>> {
     // Terminals send `\r` between the lines of a paste.
     let text = text.trim().replace("\r\n", "\n").replace('\r', "\n");
     if text.is_empty() || text.len() > LONGEST {
@@ -33,7 +33,7 @@ pub fn dropped(text: &str) -> Vec<Vec<String>> {
 /// Returns the text as a path if it looks like one: it has a slash or a dot.
 fn one(text: &str) -> Option<String> {
     let path = match text.strip_prefix("file://") {
-        Some(url) => decoded(url.split_at(url.find('/')?).1)?,
+        Some(url) => decode_percent(url.split_at(url.find('/')?).1)?,
         None => text.to_owned(),
     };
     let sound = path.contains(['/', '.']) && !path.contains(|c: char| c == '"' || c.is_control());
@@ -41,7 +41,7 @@ fn one(text: &str) -> Option<String> {
 }
 
 /// Decodes the percent escapes of a URL.
-fn decoded(url: &str) -> Option<String> {
+fn decode_percent(url: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = url.bytes();
     while let Some(byte) = rest.next() {
@@ -83,8 +83,8 @@ mod tests {
             ("/a.png\u{7}", &[]),
         ];
         for (text, expected) in cases {
-            assert_eq!(&dropped(text), expected, "{text:?}");
+            assert_eq!(&path_lists(text), expected, "{text:?}");
         }
-        assert!(dropped(&"/a.png ".repeat(5_000)).is_empty());
+        assert!(path_lists(&"/a.png ".repeat(5_000)).is_empty());
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn read(lines: &[Value]) -> Result<ImportedConversation, ImportError>
     chain.retain(is_message);
     let branches = messages.len() - chain.len();
     let mut builder = Builder::default();
-    for message in joined(&chain) {
+    for message in join_messages(&chain) {
         builder.take(&message);
     }
     let mut imported = builder.end("Claude Code", title);
@@ -55,7 +55,7 @@ pub(super) fn read(lines: &[Value]) -> Result<ImportedConversation, ImportError>
 }
 
 /// The messages of the lines; a reply in several lines, with a part in each, is one message.
-fn joined(chain: &[&Value]) -> Vec<Value> {
+fn join_messages(chain: &[&Value]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     for message in chain.iter().filter_map(|line| line.get("message")) {
         let id = message.get("id").filter(|id| id.is_string());

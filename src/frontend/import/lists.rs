@@ -44,7 +44,7 @@ impl Builder {
             Some("assistant") => self.assistant(message, content),
             Some("tool" | "function") => {
                 let call = ["tool_call_id", "name"].iter().find_map(|key| message.get(*key)?.as_str());
-                self.returned(call.unwrap_or_default(), content, ReturnStatus::Ok);
+                self.add_return(call.unwrap_or_default(), content, ReturnStatus::Ok);
             }
             Some("system" | "developer") => self.system += 1,
             Some(_) | None => self.unknown += 1,
@@ -67,7 +67,7 @@ impl Builder {
                     let call = part.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
                     let failed = part.get("is_error").and_then(Value::as_bool) == Some(true);
                     let status = if failed { ReturnStatus::Failed } else { ReturnStatus::Ok };
-                    self.returned(call, part.get("content").unwrap_or(&Value::Null), status);
+                    self.add_return(call, part.get("content").unwrap_or(&Value::Null), status);
                 }
                 Some(_) | None => self.unknown += 1,
             }
@@ -119,7 +119,7 @@ impl Builder {
     }
 
     /// Adds a return; those of one reply are one message.
-    fn returned(&mut self, call: &str, content: &Value, status: ReturnStatus) {
+    fn add_return(&mut self, call: &str, content: &Value, status: ReturnStatus) {
         let mut texts = Vec::new();
         for part in parts(content) {
             match (text_of(&part), image(&part)) {

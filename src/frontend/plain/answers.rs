@@ -36,11 +36,11 @@ const OWN_COMMANDS: &str = "/decide: go through the waiting approvals\n/inbox: l
 impl Plain {
     /// Takes several lines that arrived at once: one prompt, which is sent with the line that the user enters next. They
     /// answer no question.
-    pub(super) fn pasted(&mut self, lines: &[String]) {
+    pub(super) fn on_paste(&mut self, lines: &[String]) {
         if self.approvals.open.is_some() || self.cap.is_some() {
             return self.typed_before(lines.to_vec(), "");
         }
-        self.page.entered();
+        self.page.on_enter();
         for line in lines {
             self.begun.push_str(line.strip_suffix('\r').unwrap_or(line));
             self.begun.push('\n');
@@ -53,7 +53,7 @@ impl Plain {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let written_at = self.page.at();
         if self.setup.echoes {
-            self.page.entered();
+            self.page.on_enter();
         } else {
             self.page.entered_unseen(text);
         }
@@ -63,7 +63,7 @@ impl Plain {
         if self.approvals.open.is_some() {
             return self.answer(text);
         }
-        let Some(text) = self.joined(text) else { return };
+        let Some(text) = self.join_line(text) else { return };
         if self.own_command(&text) {
             return;
         }
@@ -82,7 +82,7 @@ impl Plain {
     }
 
     /// Returns the line joined with those before it that ended in a backslash; `None` if it continues.
-    fn joined(&mut self, text: &str) -> Option<String> {
+    fn join_line(&mut self, text: &str) -> Option<String> {
         if let Some(more) = text.strip_suffix('\\') {
             self.begun.push_str(more);
             self.begun.push('\n');
@@ -115,7 +115,7 @@ impl Plain {
             self.no_answers(&before.drain(..answers).collect::<Vec<_>>());
         }
         for line in before {
-            if let Some(line) = self.joined(&line) {
+            if let Some(line) = self.join_line(&line) {
                 if self.cap.is_some() {
                     // A prompt that was typed ahead is queued by the running turn.
                     self.say(line);
@@ -265,7 +265,7 @@ impl Plain {
             QuestionStage::Reason => self.decide(dialogue::no(text)),
             QuestionStage::Answer => {
                 let question = open.request.plan.question.as_ref();
-                match question.and_then(|question| question.typed(&open.request.args, text)) {
+                match question.and_then(|question| question.answering(&open.request.args, text)) {
                     Some(args) => {
                         let approval = dialogue::yes_to(&open.request, args, None);
                         self.yes(approval);
@@ -346,7 +346,7 @@ impl Plain {
 
     pub(super) fn yes(&mut self, approval: Approval) {
         let Some(open) = &self.approvals.open else { return };
-        self.yes_having(open.seen(), approval);
+        self.yes_having(open.seen_part(), approval);
     }
 
     /// Takes an approval after this much was seen, or need not be.

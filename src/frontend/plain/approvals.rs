@@ -96,7 +96,7 @@ pub(super) enum QuestionStage {
 
 impl OpenQuestion {
     /// Returns how much of the effect was printed.
-    pub(super) fn seen(&self) -> SeenPart {
+    pub(super) fn seen_part(&self) -> SeenPart {
         if self.printed >= self.body { SeenPart::All } else { SeenPart::UpTo(self.printed) }
     }
 

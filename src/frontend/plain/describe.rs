@@ -40,7 +40,10 @@ pub(super) fn question(request: &Request, number: usize, of: usize) -> String {
     let undo = request.plan.undo_sentence().map_or(String::new(), |undo| format!(", {undo}"));
     let risk = request.risk.word();
     let tool = request.tool.as_str();
-    format!("Approval {number} of {of}, {risk} risk{undo}: {tool}, {}.", ended(&request.plan.summary))
+    format!(
+        "Approval {number} of {of}, {risk} risk{undo}: {tool}, {}.",
+        without_full_stop(&request.plan.summary)
+    )
 }
 
 /// Says that not all of a request was printed.
@@ -50,7 +53,7 @@ pub(super) fn unseen(request: &Request) -> String {
 }
 
 /// Returns a sentence without its full stop; the dot of a folder stays.
-fn ended(text: &str) -> String {
+fn without_full_stop(text: &str) -> String {
     let text = text.trim();
     match text.strip_suffix('.') {
         Some(sentence) if sentence.ends_with(char::is_alphanumeric) => sentence.to_owned(),
@@ -173,7 +176,7 @@ fn put_row(rows: &mut Vec<String>, line: &str) {
 }
 
 /// Returns the row of a finished call and, if it did not succeed, its output.
-pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (String, Option<String>) {
+pub(super) fn return_row(tool: &str, summary: &str, returned: &ToolReturn) -> (String, Option<String>) {
     let text = returned.text();
     let done = returned.done.as_deref();
     let outcome = done.map_or(String::new(), |done| one_line_summary(&done.outcome(), WIDTH));
@@ -201,7 +204,7 @@ pub(super) fn returned(tool: &str, summary: &str, returned: &ToolReturn) -> (Str
 /// Describes a call by its tool and its effect.
 pub(super) fn tool_of(tool: &str, summary: &str) -> String {
     let tool = one_line_summary(tool, WIDTH);
-    match one_line_summary(&ended(summary), WIDTH) {
+    match one_line_summary(&without_full_stop(summary), WIDTH) {
         summary if summary.is_empty() => format!("Tool {tool}"),
         summary => format!("Tool {tool}, {summary}"),
     }
@@ -218,12 +221,12 @@ fn change(lines: &[DiffLine]) -> String {
 pub(super) fn turn_end(end: &TurnEnd) -> Option<String> {
     let text = match end {
         TurnEnd::Completed => return None,
-        TurnEnd::Deferred => sentence(&sentences::deferred("here with /decide")),
+        TurnEnd::Deferred => sentence(&sentences::deferral("here with /decide")),
         TurnEnd::Interrupted => sentence(sentences::STOPPED),
         TurnEnd::LimitReached { limit } => sentence(&sentences::limit_with_advice(*limit)),
         TurnEnd::Failed { error } => {
             let advice = error.advice();
-            format!("Error: {}. {advice}", ended(&one_line_summary(&error.describe(), 2 * WIDTH)))
+            format!("Error: {}. {advice}", without_full_stop(&one_line_summary(&error.describe(), 2 * WIDTH)))
         }
     };
     Some(text)
@@ -247,16 +250,16 @@ pub(super) fn note(kind: &NoteKind, text: &str) -> Option<String> {
         let why: Vec<String> = used.iter().map(UsedMemory::why).collect();
         return Some(format!("Note: {} ({}).", UsedMemory::line(used), why.join("; ")));
     }
-    Some(format!("{}: {}", capitalized(kind.label()?), one_line_summary(text, WIDTH)))
+    Some(format!("{}: {}", capitalize(kind.label()?), one_line_summary(text, WIDTH)))
 }
 
 /// Returns what several front ends say as a sentence of this one.
 pub(super) fn sentence(text: &str) -> String {
-    format!("{}.", capitalized(&ended(text)))
+    format!("{}.", capitalize(&without_full_stop(text)))
 }
 
 /// Returns the text as the beginning of a sentence.
-fn capitalized(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }

@@ -24,7 +24,7 @@ impl Plain {
     /// Begins to change the arguments.
     pub(super) fn edit(&mut self) {
         let Some(open) = &mut self.approvals.open else { return };
-        if open.seen() != SeenPart::All {
+        if open.seen_part() != SeenPart::All {
             return self.page.line(&describe::unseen(&open.request));
         }
         if self.setup.has_editor {
@@ -49,7 +49,7 @@ impl Plain {
         };
         let args = text.and_then(|text| match text.trim() {
             "" => Ok(open.request.args.clone()),
-            whole => fields::parsed(open.request.tool.as_str(), schema.as_ref(), whole).map_err(|why| {
+            whole => fields::parse_args(open.request.tool.as_str(), schema.as_ref(), whole).map_err(|why| {
                 open.written = Some(text.clone());
                 format!("{why}; 3 opens it again")
             }),
@@ -73,13 +73,13 @@ impl Plain {
                 let args = open.args.clone();
                 return self.show_changes(args);
             }
-            whole if whole.starts_with('{') => match fields::parsed(tool.as_str(), schema, whole) {
+            whole if whole.starts_with('{') => match fields::parse_args(tool.as_str(), schema, whole) {
                 Ok(args) => return self.show_changes(args),
                 Err(why) => Err(why),
             },
             _ => {
                 let set = line_of_text(&open.args, line).unwrap_or_else(|| line.to_owned());
-                fields::changed(tool.as_str(), schema, &open.args, &[set])
+                fields::with_changes(tool.as_str(), schema, &open.args, &[set])
             }
         };
         match changed {

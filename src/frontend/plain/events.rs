@@ -16,7 +16,7 @@ use crate::stdx::moment::duration;
 impl Plain {
     pub(super) fn event(&mut self, event: Event) {
         match event {
-            Event::Prompted { parts } => self.prompted(&parts),
+            Event::Prompted { parts } => self.on_prompt(&parts),
             Event::TextDelta { text } => {
                 self.end_thinking();
                 self.page.flow(&text);
@@ -25,7 +25,7 @@ impl Plain {
                 self.end_thinking();
                 self.page.flow_end();
             }
-            Event::ThinkingDelta { text } => self.thinking(&text),
+            Event::ThinkingDelta { text } => self.on_thinking(&text),
             Event::ThinkingCommitted { .. } => self.end_thinking(),
             Event::ToolArgs { index, name, delta } => {
                 if let Some(line) = self.arguments.take(index, &name, &delta) {
@@ -42,8 +42,8 @@ impl Plain {
             Event::ToolPlanned { call, plan } => {
                 self.calls.entry(call.id).or_default().summary = plan.summary;
             }
-            Event::ToolRunning { call } => self.running(&call),
-            Event::ToolReturn { call, returned } => self.returned(&call, &returned),
+            Event::ToolRunning { call } => self.on_tool_start(&call),
+            Event::ToolReturn { call, returned } => self.on_return(&call, &returned),
             Event::ApprovalNeeded { request } => {
                 self.end_thinking();
                 let known = self.calls.entry(request.call.clone()).or_default();
@@ -52,13 +52,13 @@ impl Plain {
                 self.approvals.add(request, Origin::Own);
                 self.ask_at = self.now_ms + GATHER_MS;
             }
-            Event::ApprovalSettled { request, settled } => self.settled(&request, &settled),
+            Event::ApprovalSettled { request, settled } => self.on_settlement(&request, &settled),
             Event::Retry { class, message, wait, attempt, of, then } => {
                 let text = sentences::retry(class, &message, wait, (attempt, of), then.as_deref());
                 self.tell(&text);
             }
             Event::FellBack { from, to, class: _, why } => {
-                self.page.line(&format!("{}.", sentences::fell_back(&from, &to, &why)));
+                self.page.line(&format!("{}.", sentences::failover(&from, &to, &why)));
             }
             Event::PartialReset => {
                 self.page.flow_end();
@@ -66,9 +66,9 @@ impl Plain {
                 self.thinking_since = None;
                 self.tell(sentences::STARTS_AGAIN);
             }
-            Event::Compacting { messages } => self.tell(&sentences::compacting(messages)),
+            Event::Compacting { messages } => self.tell(&sentences::compaction_start(messages)),
             Event::Compacted { compacted } => {
-                self.tell(&sentences::compacted(&compacted));
+                self.tell(&sentences::compaction(&compacted));
                 if let Summary::Written { text, .. } = &compacted.summary {
                     self.page.block(text, "  ");
                 }
@@ -79,14 +79,14 @@ impl Plain {
             }
             Event::CapAnswered { question, answer } => {
                 self.cap = None;
-                if let Some(text) = sentences::cap_answered(&question, answer) {
+                if let Some(text) = sentences::cap_answer_effect(&question, answer) {
                     self.tell(&text);
                 }
             }
             Event::Status { text } | Event::Refused { why: text } | Event::DecisionsLost { text, .. } => {
                 self.page.line(&text);
             }
-            Event::TurnEnded { end } => self.turn_ended(&end),
+            Event::TurnEnded { end } => self.on_turn_end(&end),
         }
     }
 
@@ -95,14 +95,14 @@ impl Plain {
         self.page.line(&describe::sentence(text));
     }
 
-    pub(super) fn prompted(&mut self, parts: &[UserPart]) {
-        let mut pictures = (1..).zip(images::pictured(parts));
+    pub(super) fn on_prompt(&mut self, parts: &[UserPart]) {
+        let mut pictures = (1..).zip(images::prompt_images(parts));
         for part in parts {
             match part {
                 UserPart::Text { text } if self.echoed.as_deref().map(str::trim) == Some(text.trim()) => {
                     self.echoed = None;
                 }
-                UserPart::Text { text } => self.said(text),
+                UserPart::Text { text } => self.print_user_text(text),
                 UserPart::Image { .. } => {
                     if let Some((number, picture)) = pictures.next() {
                         self.page.line(&describe::picture(number, &picture));
@@ -118,13 +118,13 @@ impl Plain {
     }
 
     /// Prints the user's text, of one or several lines.
-    fn said(&mut self, text: &str) {
+    fn print_user_text(&mut self, text: &str) {
         let mut lines = text.trim_end().split('\n');
         self.page.line(&format!("You: {}", lines.next().unwrap_or_default()));
         lines.for_each(|line| self.page.block(&format!("{line}\n"), "  "));
     }
 
-    fn thinking(&mut self, text: &str) {
+    fn on_thinking(&mut self, text: &str) {
         if self.thinking_since.is_none() {
             self.thinking_since = Some(self.now_ms);
             self.page.line("Thinking.");
@@ -141,7 +141,7 @@ impl Plain {
         }
     }
 
-    fn running(&mut self, call: &ToolCall) {
+    fn on_tool_start(&mut self, call: &ToolCall) {
         let known = self.calls.entry(call.id.clone()).or_default();
         if std::mem::take(&mut known.start_unprinted) {
             let text = format!("{}, started.", describe::tool_of(call.name.as_str(), &known.summary));
@@ -149,9 +149,9 @@ impl Plain {
         }
     }
 
-    fn returned(&mut self, call: &ToolCall, returned: &ToolReturn) {
+    fn on_return(&mut self, call: &ToolCall, returned: &ToolReturn) {
         let known = self.calls.remove(&call.id).unwrap_or_default();
-        let (line, tail) = describe::returned(call.name.as_str(), &known.summary, returned);
+        let (line, tail) = describe::return_row(call.name.as_str(), &known.summary, returned);
         self.page.line(&line);
         if let Some(tail) = tail {
             self.page.block(&tail, "  ");
@@ -159,10 +159,10 @@ impl Plain {
         self.has_plan |= returned.done.as_ref().is_some_and(|done| done.is_planned);
     }
 
-    fn settled(&mut self, id: &RequestId, settled: &Settlement) {
+    fn on_settlement(&mut self, id: &RequestId, settled: &Settlement) {
         let Some(entry) = self.approvals.get(id) else { return };
         let (number, sent) = (entry.number, entry.state == State::Sent);
-        let text = sentences::settled(Some(&entry.request), settled, None);
+        let text = sentences::settlement(Some(&entry.request), settled, None);
         let stays = settled.is_postponed();
         let was_postponed = stays && entry.state == State::Postponed;
         if stays {
@@ -177,7 +177,7 @@ impl Plain {
         self.page.line(&format!("Approval {}: {text}.", number.max(1)));
     }
 
-    fn turn_ended(&mut self, end: &TurnEnd) {
+    fn on_turn_end(&mut self, end: &TurnEnd) {
         self.end_thinking();
         self.page.flow_end();
         self.arguments.clear();
@@ -190,7 +190,7 @@ impl Plain {
         }
         let closes_pipe = self.input_ended && *end == TurnEnd::Deferred;
         if closes_pipe {
-            self.tell(&sentences::deferred("with `co resume`"));
+            self.tell(&sentences::deferral("with `co resume`"));
         } else if let Some(text) = describe::turn_end(end) {
             self.page.line(&text);
         }

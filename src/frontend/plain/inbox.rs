@@ -6,7 +6,7 @@ use super::approvals::Origin;
 use super::describe;
 use super::state::Plain;
 use crate::approval::AutoApprove;
-use crate::command::numbered;
+use crate::command::by_number;
 use crate::config::Mode;
 use crate::frontend::protocol::{ClientQuery, InboxLine};
 use crate::stdx::moment::{age, deadline};
@@ -64,7 +64,7 @@ impl Plain {
 
     /// Requests the details of the request with this number.
     pub(super) fn decide_listed(&mut self, number: &str) {
-        let Some(line) = numbered(&self.listed_requests, number) else { return self.page.line(WHICH) };
+        let Some(line) = by_number(&self.listed_requests, number) else { return self.page.line(WHICH) };
         self.query(ClientQuery::Request { request: line.row.id.clone() });
     }
 

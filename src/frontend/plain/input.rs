@@ -130,7 +130,7 @@ impl Stdin {
         drained.lines = self.lines();
         match self.source {
             Source::Terminal => {
-                self.unfinished();
+                self.take_unfinished();
                 drained.lines.extend(self.lines());
                 drained.begun = String::from_utf8_lossy(&std::mem::take(&mut self.buffer)).into_owned();
             }
@@ -145,7 +145,7 @@ impl Stdin {
 
     /// Takes the line that is being typed on the terminal: it can be read only in non-canonical mode, which
     /// is set for a moment. A background process does not touch the terminal.
-    fn unfinished(&mut self) {
+    fn take_unfinished(&mut self) {
         let ours = tcgetpgrp(&self.fd).is_ok_and(|group| group == rustix::process::getpgrp());
         let (true, Ok(modes)) = (ours && self.state == InputState::Open, tcgetattr(&self.fd)) else { return };
         if !modes.local_modes.contains(LocalModes::ICANON) {

@@ -37,7 +37,7 @@ impl Plain {
             ServerMessage::Elsewhere { count } => self.elsewhere(count),
             ServerMessage::Answer { id, answer } => self.on_answer(id, answer),
             ServerMessage::Services { why: LoginReason::Asked, .. } => {
-                self.said_by_co("services", describe::LOGIN);
+                self.print_by_co("services", describe::LOGIN);
             }
             // The program asks on its first run, before this front end starts.
             ServerMessage::Services { why: LoginReason::First, .. } | ServerMessage::LoginTried { .. } => {}
@@ -48,9 +48,9 @@ impl Plain {
                 self.local("tool servers", &describe::servers(&servers), Tone::Plain);
             }
             ServerMessage::Sessions { sessions, query } => self.pick_session(sessions, &query),
-            ServerMessage::Entered => self.entered(),
+            ServerMessage::Entered => self.on_session_change(),
             ServerMessage::Keys { filter: _ } => {
-                self.said_by_co("keys of plain mode", describe::KEYS);
+                self.print_by_co("keys of plain mode", describe::KEYS);
             }
             ServerMessage::TurnBegan => self.turn_runs = true,
             ServerMessage::Idle => self.idle(),
@@ -87,7 +87,7 @@ impl Plain {
 
     /// Takes the answer to a query.
     fn on_answer(&mut self, id: QueryId, answer: QueryAnswer) {
-        match self.queries.answered(id).map(|_| answer) {
+        match self.queries.take(id).map(|_| answer) {
             Some(QueryAnswer::Inbox { lines }) => self.inbox(lines),
             Some(QueryAnswer::Request { request }) => self.listed_request(request),
             // The user was told before: that a query failed, or the answer to the line.
@@ -143,7 +143,7 @@ impl Plain {
 
     fn message(&mut self, message: &Message) {
         match message {
-            Message::User { parts } => self.prompted(parts),
+            Message::User { parts } => self.on_prompt(parts),
             Message::Assistant(reply) => {
                 self.page.flow(&reply.text());
                 self.page.flow_end();
@@ -158,14 +158,14 @@ impl Plain {
     fn local(&mut self, title: &str, text: &str, tone: Tone) {
         let text = text.trim_end();
         let word = match tone {
-            Tone::Plain => return self.said_by_co(title, text),
+            Tone::Plain => return self.print_by_co(title, text),
             Tone::Warning => "Warning",
             Tone::Error => "Error",
         };
-        self.said_by_co(&format!("{word}, {title}"), text);
+        self.print_by_co(&format!("{word}, {title}"), text);
     }
 
-    fn said_by_co(&mut self, title: &str, text: &str) {
+    fn print_by_co(&mut self, title: &str, text: &str) {
         if text.contains('\n') {
             self.page.line(&format!("{title}:"));
             return self.page.block(text, "  ");

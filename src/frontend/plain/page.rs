@@ -71,7 +71,7 @@ impl Page {
     }
 
     /// Notes that the user's line ended the prompt's line; a terminal shows it already.
-    pub(super) fn entered(&mut self) {
+    pub(super) fn on_enter(&mut self) {
         self.at = LinePosition::Start;
     }
 

@@ -83,7 +83,7 @@ impl Signals {
     }
 
     /// Returns the number of the signal that arrived.
-    async fn ended(ends: &mut [Signal; 3]) -> u8 {
+    async fn next_signal(ends: &mut [Signal; 3]) -> u8 {
         let [term, hup, quit] = ends;
         let kind = tokio::select! {
             _ = term.recv() => SignalKind::terminate(),
@@ -128,7 +128,7 @@ impl PlainFrontend {
             let wake = self.plain.wake_at().map(|at| self.started + Duration::from_millis(at));
             let input = tokio::select! {
                 biased;
-                signal = Signals::ended(&mut self.signals.ends) => {
+                signal = Signals::next_signal(&mut self.signals.ends) => {
                     self.ended_by.get_or_insert(signal);
                     if let Some(outside) = self.outside.take() {
                         outside.end().await;
@@ -139,19 +139,19 @@ impl PlainFrontend {
                     Some(_) => continue,
                     None => Input::Interrupt,
                 },
-                ended = external_editor::ended(&mut self.outside), if self.outside.is_some() => {
-                    self.outside.take().map_or(Input::Tick, |outside| Input::Edited(outside.saved(ended)))
+                ended = external_editor::wait_for_exit(&mut self.outside), if self.outside.is_some() => {
+                    self.outside.take().map_or(Input::Tick, |outside| Input::Edited(outside.saved_text(ended)))
                 }
                 permit = asks.reserve(), if !self.outbox.is_empty() => {
-                    let Ok(permit) = permit else { return self.abandoned() };
+                    let Ok(permit) = permit else { return self.on_owner_loss() };
                     if let Some(ask) = self.outbox.pop_front() {
                         permit.send(ask);
                     }
                     continue;
                 }
-                read = self.stdin.next(), if self.plain.listens() && self.outside.is_none() => self.gathered(read).await,
+                read = self.stdin.next(), if self.plain.listens() && self.outside.is_none() => self.gather(read).await,
                 update = updates.recv() => {
-                    let Some(update) = update else { return self.abandoned() };
+                    let Some(update) = update else { return self.on_owner_loss() };
                     self.take_all(update, &mut updates);
                     Input::Tick
                 }
@@ -165,7 +165,7 @@ impl PlainFrontend {
     }
 
     /// Returns the input of what was read. On a terminal, lines that follow at once belong to it.
-    async fn gathered(&mut self, read: Input) -> Input {
+    async fn gather(&mut self, read: Input) -> Input {
         let Input::Line(first) = read else { return read };
         let mut lines = vec![first];
         // Nothing else is lost: the end of input is reported again.
@@ -181,7 +181,7 @@ impl PlainFrontend {
     }
 
     /// The owner is gone: expected if this front end was closing, else an error.
-    fn abandoned(&self) -> Result<Option<u8>, PlainError> {
+    fn on_owner_loss(&self) -> Result<Option<u8>, PlainError> {
         if self.plain.is_closing() { Ok(self.ended_by) } else { Err(PlainError::OwnerGone) }
     }
 
@@ -202,7 +202,7 @@ impl PlainFrontend {
     /// Prints and sends what is due. Before a question input is drained, so that it does not answer it.
     async fn turn(&mut self) -> ControlFlow<()> {
         loop {
-            let PlainOutput { text, asks, question, to_edit, over } = self.plain.turned();
+            let PlainOutput { text, asks, question, to_edit, over } = self.plain.take_output();
             self.outbox.extend(asks);
             let mut before = BufferedInput::default();
             if question {
@@ -259,7 +259,7 @@ impl PlainFrontend {
         let whole = tokio::select! {
             biased;
             written = &mut written => written.is_ok(),
-            signal = Signals::ended(&mut self.signals.ends) => {
+            signal = Signals::next_signal(&mut self.signals.ends) => {
                 self.ended_by.get_or_insert(signal);
                 self.end_signalled = true;
                 let written = tokio::time::timeout(STUCK, &mut written).await;

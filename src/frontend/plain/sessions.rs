@@ -7,7 +7,7 @@ use jiff::Zoned;
 use super::approvals::Approvals;
 use super::describe;
 use super::state::Plain;
-use crate::command::{STOP_FIRST, TURN_RUNS, numbered};
+use crate::command::{STOP_FIRST, TURN_RUNS, by_number};
 use crate::frontend::protocol::{ClientRequest, SessionLine};
 use crate::stdx::moment::ago;
 use crate::stdx::text::{count, one_line_summary};
@@ -49,7 +49,7 @@ impl Plain {
 
     /// Switches to the session of this number, unless a turn runs or a question is open.
     pub(super) fn open_session(&mut self, number: &str) {
-        let Some(one) = numbered(&self.listed, number) else { return self.page.line(WHICH) };
+        let Some(one) = by_number(&self.listed, number) else { return self.page.line(WHICH) };
         if self.turn_runs {
             return self.page.line(&format!("{TURN_RUNS} {STOP_FIRST}, then /open."));
         }
@@ -62,7 +62,7 @@ impl Plain {
     }
 
     /// Clears the state for another session.
-    pub(super) fn entered(&mut self) {
+    pub(super) fn on_session_change(&mut self) {
         self.approvals = Approvals::default();
         self.listed.clear();
         self.forget_turn();

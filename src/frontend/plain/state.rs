@@ -182,7 +182,7 @@ impl Plain {
                 Update::Message(notice) => self.notice(notice),
             },
             Input::Line(text) => self.handle(&text),
-            Input::Pasted(lines) => self.pasted(&lines),
+            Input::Pasted(lines) => self.on_paste(&lines),
             Input::Edited(text) => self.take_edited(text),
             Input::Asked { before, begun } => self.typed_before(before, &begun),
             Input::End => self.lines_ended(),
@@ -194,7 +194,7 @@ impl Plain {
     }
 
     /// Returns the output after all available inputs were handled.
-    pub fn turned(&mut self) -> PlainOutput {
+    pub fn take_output(&mut self) -> PlainOutput {
         self.settle();
         PlainOutput {
             text: self.page.take(),

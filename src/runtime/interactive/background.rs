@@ -71,7 +71,7 @@ impl BackgroundSessions {
                 self.expiry = Expiry::Unknown;
                 BackgroundEvent::Changed
             }
-            () = reached(&mut self.expiry) => {
+            () = wait_for_expiry(&mut self.expiry) => {
                 self.expiry = Expiry::Unknown;
                 BackgroundEvent::Due
             }
@@ -99,7 +99,7 @@ impl BackgroundSessions {
     }
 
     /// Waits for the end of all work. Tasks that exceed the timeout are dropped; what they committed is safe.
-    pub(super) async fn ended(&mut self) {
+    pub(super) async fn wait_for_end(&mut self) {
         self.stop();
         let all = async { while self.work.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(CLOSING, all).await;
@@ -123,7 +123,7 @@ pub async fn time_to_expiry(store: &Store) -> Result<Option<Duration>, StoreErro
 }
 
 /// Waits for the expiry. Cancel-safe; never resolves while nothing expires.
-async fn reached(expiry: &mut Expiry) {
+async fn wait_for_expiry(expiry: &mut Expiry) {
     match expiry {
         Expiry::At(sleep) => sleep.as_mut().await,
         Expiry::Unknown | Expiry::Never => std::future::pending().await,

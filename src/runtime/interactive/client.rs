@@ -360,7 +360,7 @@ impl ClientHandler {
     }
 
     /// Returns once every line typed so far is stored or reported as failed.
-    pub(super) async fn remembered(&mut self) {
+    pub(super) async fn wait_until_stored(&mut self) {
         if let Some(last) = self.remembering.take() {
             // Its error was reported already.
             let _ = last.await;
@@ -574,7 +574,7 @@ impl ClientHandler {
     }
 
     /// Sends the pending requests of this session.
-    pub(super) async fn waiting(&mut self) {
+    pub(super) async fn send_pending_requests(&mut self) {
         let filter = RequestFilter::UndecidedOf(self.session.clone());
         let stored = self.app.store.requests(filter, WAITING_SHOWN).await;
         if let Some(stored) = self.or_say("approvals", stored).await {
@@ -645,7 +645,7 @@ pub(super) async fn say(updates: &Updates, Notice { title, text, tone }: Notice)
 }
 
 /// Resolves when the model changes. Cancel-safe.
-pub(super) async fn changed(model: &mut watch::Receiver<ModelChoice>) -> ModelChoice {
+pub(super) async fn next_model(model: &mut watch::Receiver<ModelChoice>) -> ModelChoice {
     match model.changed().await {
         Ok(()) => model.borrow_and_update().clone(),
         // The models live as long as `app`, which the client holds.

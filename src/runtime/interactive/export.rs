@@ -12,7 +12,7 @@ use crate::stdx::fs::write_new_private;
 impl ClientHandler {
     /// Writes the session into a new file of its folder.
     pub(super) async fn export(&self, form: ExportForm, known: SessionView<'_>) {
-        let history = self.known(known).await.into_owned();
+        let history = self.history_of(known).await.into_owned();
         let (id, workspace) = (self.session.clone(), self.folder.clone());
         let now = self.app.store.clock().now();
         let path = workspace.join(format!("co-{}.{}", now.strftime("%Y-%m-%d-%H%M%S"), form.word()));

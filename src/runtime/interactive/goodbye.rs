@@ -5,7 +5,7 @@ use crate::app::{App, AppError};
 use crate::message::Usd;
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
-use crate::stdx::text::{count, grouped};
+use crate::stdx::text::{count, group_digits};
 
 /// Returns what was saved and how to continue; for an empty session only the requests pending in others.
 pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, AppError> {
@@ -44,7 +44,7 @@ pub(super) async fn lines(app: &App, session: &Session) -> Result<Vec<String>, A
     // The process does not wait for the writing thread at exit, so the head of the last rows is stored now.
     let head = app.store.audit_head().await?;
     if let Some(head) = head.filter(|_| app.settings.audit_head) {
-        lines.push(format!("    audit: {} rows, head {}", grouped(head.no), head.short()));
+        lines.push(format!("    audit: {} rows, head {}", group_digits(head.no), head.short()));
     }
     Ok(lines)
 }

@@ -106,7 +106,7 @@ impl ClientHandler {
         let decided = self.app.store.decide_all(decisions, &self.decider).await;
         let outcomes = self.or_say("approvals", decided).await.unwrap_or_default();
         self.tell_losses(&outcomes).await;
-        self.waiting().await;
+        self.send_pending_requests().await;
     }
 
     /// Reports decisions that did not count. The list of the front end is to be read again in any case.

@@ -57,8 +57,8 @@ impl ClientHandler {
 
     /// Returns the lines entered in all sessions; `None` after an error, which is already reported.
     pub(super) async fn earlier(&mut self) -> Option<Vec<EarlierLine>> {
-        self.remembered().await;
-        match self.app.store.typed(InputScope::All, EARLIER).await {
+        self.wait_until_stored().await;
+        match self.app.store.typed_lines(InputScope::All, EARLIER).await {
             Ok(typed) => Some(each_once(typed, &self.app.world.workspace)),
             Err(error) => {
                 let text = format!("The history could not be read: {error}.");
@@ -82,7 +82,7 @@ impl ClientHandler {
     }
 
     /// Opens a new session; on failure reports why and returns `None`.
-    pub(super) async fn fresh(&self) -> Option<OpenedSession> {
+    pub(super) async fn open_new(&self) -> Option<OpenedSession> {
         self.open(SessionTarget::New, "clear").await
     }
 
@@ -106,11 +106,11 @@ impl ClientHandler {
 pub(super) async fn preview(store: &Store, session: &SessionId) -> Vec<Message> {
     let Ok(history) = Session::read(store, session).await else { return Vec::new() };
     let all: Vec<&Message> = history.messages().collect();
-    all[all.len().saturating_sub(PREVIEWED)..].iter().map(|one| shortened(one)).collect()
+    all[all.len().saturating_sub(PREVIEWED)..].iter().map(|one| shorten_message(one)).collect()
 }
 
 /// Returns the sessions in which these words were said.
-pub(super) async fn searched(store: &Store, words: &str) -> Vec<SessionHit> {
+pub(super) async fn search_sessions(store: &Store, words: &str) -> Vec<SessionHit> {
     let found = store.search(words, FOUND).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "the sessions could not be searched");
         Vec::new()
@@ -135,7 +135,7 @@ fn each_once(typed: Vec<TypedLine>, here: &Path) -> Vec<EarlierLine> {
 }
 
 /// Shortens a message to the text that a preview shows.
-fn shortened(message: &Message) -> Message {
+fn shorten_message(message: &Message) -> Message {
     match message {
         Message::User { parts } => {
             let text = images::in_short(parts);

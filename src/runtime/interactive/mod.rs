@@ -41,7 +41,7 @@ use tokio::time::{Instant, sleep};
 pub use self::background::time_to_expiry;
 use self::client::{ClientHandler, OwnerAction, SessionView};
 use self::questions::Questions;
-use self::title::{PendingTitle, titled};
+use self::title::{PendingTitle, wait_for_title};
 use crate::accounts::Models;
 use crate::agent::driver::{self, AgentEnv};
 use crate::agent::port::{Event, Op};
@@ -55,7 +55,7 @@ use crate::frontend::images::Prompt;
 use crate::frontend::protocol::{ClientQuery, ClientRequest, ServerMessage};
 use crate::history::{Durability, Limit, Record, TurnEnd};
 use crate::message::{Message, NoteKind, UserPart, images};
-use crate::runtime::hooks::session_ended;
+use crate::runtime::hooks::run_end_hooks;
 use crate::runtime::{OpenedSession, SessionTarget, orphaned_processes, remove_sessions, retention};
 use crate::session::{Session, end_orphaned_questions};
 use crate::stdx::process_memory::give_back_code;
@@ -176,7 +176,7 @@ async fn live(
         };
         match left {
             SessionExit::Closed(lines) => {
-                client.background.ended().await;
+                client.background.wait_for_end().await;
                 client.questions.enter(None).await;
                 return Ok(lines);
             }
@@ -278,22 +278,25 @@ impl<'a> SessionRuntime<'a> {
         }
     }
 
-    fn unsaved(&self, parts: &[UserPart]) -> UnsavedPrompt {
-        UnsavedPrompt { text: images::typed_text(parts), messages: self.session.history().whole().count() }
+    fn unsaved_prompt(&self, parts: &[UserPart]) -> UnsavedPrompt {
+        UnsavedPrompt {
+            text: images::typed_text(parts),
+            messages: self.session.history().whole_conversation().count(),
+        }
     }
 
     /// Runs until the front end closes or another session is opened.
     async fn run(mut self, goes_on: bool) -> Result<SessionExit, AppError> {
         self.greet().await;
-        self.client.session_started(&self.session, &self.env);
+        self.client.start_session_hooks(&self.session, &self.env);
         let mut first =
-            (goes_on && self.session.history().running().is_some()).then_some(AutomaticWork::Resume);
+            (goes_on && self.session.history().running_turn().is_some()).then_some(AutomaticWork::Resume);
         if first.is_none() {
             self.session.consume_decisions().await?;
         }
         self.client.discover();
         loop {
-            let work = first.take().or_else(|| self.ready());
+            let work = first.take().or_else(|| self.next_work());
             let works = work.is_some();
             let control = match work {
                 Some(work) => self.turn(work).await,
@@ -338,16 +341,16 @@ impl<'a> SessionRuntime<'a> {
         let history = self.session.history();
         self.client.header(history).await;
         // The next prompt would include an interrupted partial reply, so the user sees it too.
-        let partial = history.running().and_then(|turn| turn.partial.as_ref());
+        let partial = history.running_turn().and_then(|turn| turn.partial.as_ref());
         let partial = partial.map(|(_, text)| Message::partial(text.clone()));
-        if partial.is_some() || history.whole().next().is_some() {
+        if partial.is_some() || history.whole_conversation().next().is_some() {
             self.client.transcript(history, partial).await;
         }
         if !history.draft().is_empty() {
             self.client.tell(ServerMessage::Draft { text: history.draft().to_owned() }).await;
         }
-        if history.damaged() > 0 {
-            let text = match history.damaged() {
+        if history.damaged_count() > 0 {
+            let text = match history.damaged_count() {
                 1 => "A record of this session is damaged or missing; its content is left out.".to_owned(),
                 many => format!(
                     "{many} records of this session are damaged or missing; their content is left out."
@@ -356,7 +359,7 @@ impl<'a> SessionRuntime<'a> {
             let text = format!("{text} Run `co doctor` for details.");
             self.client.say(Notice::warning("damaged", text)).await;
         }
-        let unfinished = history.running().and_then(|_| match history.last_end() {
+        let unfinished = history.running_turn().and_then(|_| match history.last_end() {
             None => Some(("cut off", "was cut off. `/retry` continues it".to_owned())),
             Some(TurnEnd::LimitReached { limit: Limit::Cap(cap) }) => {
                 Some(("cap", format!("stopped at {}. `/retry` continues it", code(cap.setting()))))
@@ -373,7 +376,7 @@ impl<'a> SessionRuntime<'a> {
         for text in orphaned_processes(&self.session).await {
             self.client.say(Notice::warning("interrupted work", text)).await;
         }
-        self.client.waiting().await;
+        self.client.send_pending_requests().await;
         self.client.tell_of_folder().await;
         self.client.tell_of_prompt().await;
         if self.session.history().turns() == 0 {
@@ -382,7 +385,7 @@ impl<'a> SessionRuntime<'a> {
     }
 
     /// Returns the next automatic work: a turn that can be resumed, then late approvals, then the queue.
-    fn ready(&self) -> Option<AutomaticWork> {
+    fn next_work(&self) -> Option<AutomaticWork> {
         let history = self.session.history();
         if matches!(self.store, StoreState::Refuses(_)) {
             return None;
@@ -393,7 +396,7 @@ impl<'a> SessionRuntime<'a> {
         if !self.holds_late && driver::can_settle_late(&self.session) {
             return Some(AutomaticWork::LateCalls);
         }
-        history.queued().first().filter(|_| !self.holds_queue).cloned().map(AutomaticWork::Prompt)
+        history.queued_prompts().first().filter(|_| !self.holds_queue).cloned().map(AutomaticWork::Prompt)
     }
 
     /// Waits for the next event between turns, and handles it.
@@ -413,7 +416,7 @@ impl<'a> SessionRuntime<'a> {
                 // Each request of the user is a point at which decisions by others are taken: before a prompt, so that
                 // its turn includes them; after anything else, which must not wait for them.
                 if let OwnerAction::Op(Op::Steer { parts }) = &action {
-                    self.unsaved.push(self.unsaved(parts));
+                    self.unsaved.push(self.unsaved_prompt(parts));
                     self.take_decisions().await?;
                     return self.act(action).await;
                 }
@@ -431,7 +434,7 @@ impl<'a> SessionRuntime<'a> {
                 self.client.on_shell(event).await;
                 self.keep_notes().await?;
             }
-            named = titled(&mut self.title) => self.take_title(named).await?,
+            named = wait_for_title(&mut self.title) => self.take_title(named).await?,
             event = self.client.pending.next() => {
                 let action = self.client.on_pending(event).await;
                 return self.act(action).await;
@@ -455,7 +458,7 @@ impl<'a> SessionRuntime<'a> {
                     self.store = StoreState::TriedAgain(why.clone());
                 }
             }
-            choice = client::changed(&mut self.client.model) => {
+            choice = client::next_model(&mut self.client.model) => {
                 self.client.model_is(&choice).await;
                 self.client.offer().await;
                 self.client.header(self.session.history()).await;
@@ -534,19 +537,19 @@ impl<'a> SessionRuntime<'a> {
         let is_read = self.session.reread().await.is_ok();
         for prompt in std::mem::take(&mut self.unsaved) {
             let history = self.session.history();
-            let later = history.whole().skip(prompt.messages);
+            let later = history.whole_conversation().skip(prompt.messages);
             let mut stored = later
                 .filter_map(|(_, message)| match &**message {
                     Message::User { parts } => Some(parts),
                     _ => None,
                 })
-                .chain(history.queued());
+                .chain(history.queued_prompts());
             if !is_read || !stored.any(|parts| images::typed_text(parts) == prompt.text) {
                 self.client.tell(ServerMessage::Refused { text: prompt.text, reason: why.clone() }).await;
             }
         }
         // The next prompt would abandon the interrupted turn.
-        if self.session.history().running().is_some() {
+        if self.session.history().running_turn().is_some() {
             self.holds_queue = true;
         }
         self.store = StoreState::Refuses(why);
@@ -558,12 +561,12 @@ impl<'a> SessionRuntime<'a> {
         (self.holds_queue, self.holds_late) = (false, false);
         self.store = StoreState::Takes;
         if self.unsaved.is_empty() {
-            self.unsaved.push(self.unsaved(&parts));
+            self.unsaved.push(self.unsaved_prompt(&parts));
         }
         if self.session.is_poisoned() {
             self.session.reread().await?;
         }
-        if self.session.history().queued().is_empty() {
+        if self.session.history().queued_prompts().is_empty() {
             return self.turn(AutomaticWork::Prompt(parts)).await;
         }
         self.enqueue(parts).await?;
@@ -572,18 +575,18 @@ impl<'a> SessionRuntime<'a> {
 
     /// Adds a prompt to the queue.
     async fn enqueue(&mut self, parts: Vec<UserPart>) -> Result<(), AppError> {
-        let prompts = self.session.history().queued().iter().cloned().chain([parts]).collect();
+        let prompts = self.session.history().queued_prompts().iter().cloned().chain([parts]).collect();
         Ok(self.session.commit(&[Record::Queued { prompts }], Durability::Written).await?)
     }
 
     /// Repeats the last prompt: the request of a turn that can go on, or else the prompt as a new turn.
     async fn retry(&mut self) -> Result<LoopControl, AppError> {
         let history = self.session.history();
-        if history.running().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
+        if history.running_turn().is_some() && !matches!(history.last_end(), Some(TurnEnd::Deferred)) {
             (self.holds_queue, self.store) = (false, StoreState::Takes);
             return self.turn(AutomaticWork::Resume).await;
         }
-        if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::asked(parts)) {
+        if let Some(parts) = history.prompts().last().and_then(|(_, parts)| images::prompt_parts(parts)) {
             return self.prompt(parts).await;
         }
         self.client.say(Notice::warning("retry", "Nothing was asked yet.")).await;
@@ -607,7 +610,7 @@ impl<'a> SessionRuntime<'a> {
         if self.client.pending.take_back(&images::typed_text(parts)) {
             return Ok(());
         }
-        let mut prompts = self.session.history().queued().to_vec();
+        let mut prompts = self.session.history().queued_prompts().to_vec();
         let Some(at) =
             prompts.iter().rposition(|queued| images::typed_text(queued) == images::typed_text(parts))
         else {
@@ -634,7 +637,7 @@ impl<'a> SessionRuntime<'a> {
     /// Starts a new session; one in which nothing was asked yet is still new.
     async fn clear(&mut self) -> LoopControl {
         if self.session.history().turns() > 0 {
-            return LoopControl::switch(self.client.fresh().await);
+            return LoopControl::switch(self.client.open_new().await);
         }
         self.client.tell(ServerMessage::Transcript { messages: Vec::new(), decided: Vec::new() }).await;
         self.client.header(self.session.history()).await;
@@ -666,7 +669,7 @@ impl<'a> SessionRuntime<'a> {
             self.client.show(event).await;
         }
         if !records.is_empty() {
-            self.client.waiting().await;
+            self.client.send_pending_requests().await;
         }
     }
 
@@ -714,9 +717,9 @@ impl<'a> SessionRuntime<'a> {
     async fn close(mut self, reason: &'static str) -> Result<Vec<String>, AppError> {
         self.client.stop_shell().await;
         self.client.end_tasks().await;
-        self.client.remembered().await;
+        self.client.wait_until_stored().await;
         let kept = self.keep_left().await;
-        session_ended(&self.session, &self.env, reason).await;
+        run_end_hooks(&self.session, &self.env, reason).await;
         kept?;
         goodbye::lines(&self.client.app, &self.session).await
     }

@@ -78,8 +78,8 @@ impl PendingHooks {
     /// Returns the next result. Cancel-safe; never resolves while no hook runs and nothing arrives.
     pub(super) async fn next(&mut self) -> PendingEvent {
         let event = tokio::select! {
-            word = received(&mut self.words) => return PendingEvent::Warning(word),
-            question = received(&mut self.questions) => return PendingEvent::Question(question),
+            word = receive(&mut self.words) => return PendingEvent::Warning(word),
+            question = receive(&mut self.questions) => return PendingEvent::Question(question),
             event = oldest_result(self.queue.front_mut()) => event,
         };
         self.queue.pop_front();
@@ -87,7 +87,7 @@ impl PendingHooks {
     }
 }
 
-async fn received<T>(from: &mut Option<mpsc::Receiver<T>>) -> T {
+async fn receive<T>(from: &mut Option<mpsc::Receiver<T>>) -> T {
     let Some(from) = from else { return pending().await };
     match from.recv().await {
         Some(one) => one,

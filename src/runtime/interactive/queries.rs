@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::client::ClientHandler;
-use super::lists::{preview, searched};
+use super::lists::{preview, search_sessions};
 use crate::frontend::protocol::{ClientQuery, QueryAnswer, QueryId, RuleCheck, ServerMessage};
 
 impl ClientHandler {
@@ -29,7 +29,7 @@ impl ClientHandler {
             }
             ClientQuery::SearchSessions { words } => {
                 return self.answer_later(id, async move {
-                    QueryAnswer::SearchSessions { hits: searched(&app.store, &words).await }
+                    QueryAnswer::SearchSessions { hits: search_sessions(&app.store, &words).await }
                 });
             }
             ClientQuery::Suggest { command, argument, typed } => {
@@ -61,7 +61,7 @@ impl ClientHandler {
                 Box::pin(self.rule_widths(&request)).await.map(|widths| QueryAnswer::DraftRule { widths })
             }
             ClientQuery::CheckRule { text } => {
-                let past = Box::pin(self.tried(&text)).await;
+                let past = Box::pin(self.effect_on_past(&text)).await;
                 Some(QueryAnswer::CheckRule { check: RuleCheck { past } })
             }
         };

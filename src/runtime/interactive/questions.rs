@@ -70,7 +70,7 @@ impl Drop for OpenQuestion {
 
 impl OpenQuestion {
     /// Waits for the decision; `None` once there can be none any more. Cancel-safe.
-    async fn decided(&self) -> Result<Option<Approval>, StoreError> {
+    async fn decision(&self) -> Result<Option<Approval>, StoreError> {
         let mut listener = self.shared.store.change_listener();
         loop {
             match self.shared.store.take_answer(&self.id).await? {
@@ -108,7 +108,7 @@ impl QuestionState {
             let question = OpenQuestion { shared: Arc::clone(self), id };
             self.store.ask_question(&session, &request).await?;
             self.tell(None);
-            let Some(approval) = question.decided().await? else { return Ok(ElicitationAnswer::Cancel) };
+            let Some(approval) = question.decision().await? else { return Ok(ElicitationAnswer::Cancel) };
             match answer(&request, approval) {
                 Ok(answer) => {
                     self.tell(address_of(&answer, asked));

@@ -31,7 +31,7 @@ pub(super) async fn run(
                     OwnerAction::Op(Op::Close) => break SessionExit::Closed(Vec::new()),
                     OwnerAction::Open(session) => client.get(&session).await,
                     OwnerAction::Change(SessionChange::Fork { message }) => client.fork(&history, message).await,
-                    OwnerAction::Change(SessionChange::Clear) => client.fresh().await,
+                    OwnerAction::Change(SessionChange::Clear) => client.open_new().await,
                     OwnerAction::Op(Op::Decide { decisions }) => {
                         client.decide(&decisions).await;
                         None
@@ -77,5 +77,5 @@ pub(super) async fn run(
 async fn show(client: &mut ClientHandler, history: &History) {
     client.header(history).await;
     client.transcript(history, None).await;
-    client.waiting().await;
+    client.send_pending_requests().await;
 }

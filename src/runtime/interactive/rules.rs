@@ -11,7 +11,7 @@ use crate::command::{Notice, code};
 use crate::frontend::protocol::{OfferedRule, PastCalls, RuleCheck, ServerMessage};
 use crate::store::{AuditNote, StoredRequest};
 use crate::tool::Origin;
-use crate::workspace::rules::{SavedRule, one_rule, save_rule, tried};
+use crate::workspace::rules::{SavedRule, count_past_calls, one_rule, save_rule};
 
 /// Past calls on which a rule is tried.
 const TRIED: usize = 200;
@@ -34,23 +34,23 @@ impl ClientHandler {
         let mut offered = Vec::new();
         for width in widths(&asked.tool, &asked.args, access, asked.risk, &one.workspace) {
             let RuleWidth { words, text } = width;
-            let check = RuleCheck { past: self.tried(&text).await };
+            let check = RuleCheck { past: self.effect_on_past(&text).await };
             offered.push(OfferedRule { words, text, check });
         }
         Some(offered)
     }
 
     /// Returns the effect of a text on past calls, or what is wrong with it.
-    pub(super) async fn tried(&self, text: &str) -> Result<PastCalls, String> {
+    pub(super) async fn effect_on_past(&self, text: &str) -> Result<PastCalls, String> {
         let rule =
             one_rule(text, self.app.permissions.rules.home()).map_err(|trouble| trouble.to_string())?;
         let past = self.app.store.past_calls(TRIED).await.map_err(|error| error.to_string())?;
-        Ok(tried(&[rule], &past, &self.app.tools.registry))
+        Ok(count_past_calls(&[rule], &past, &self.app.tools.registry))
     }
 
     /// Saves a rule, then approves its request.
     pub(super) async fn save_rule(&self, request: RequestId, text: String, scope: RuleScope) -> OwnerAction {
-        let saved = match self.saved(&request, &text, scope).await {
+        let saved = match self.write_rule(&request, &text, scope).await {
             Ok(saved) => saved,
             Err(what) => {
                 self.tell(ServerMessage::RuleNotSaved { request, why: what }).await;
@@ -79,7 +79,12 @@ impl ClientHandler {
         OwnerAction::Op(Op::decide(request, approval))
     }
 
-    async fn saved(&self, request: &RequestId, text: &str, scope: RuleScope) -> Result<SavedRule, String> {
+    async fn write_rule(
+        &self,
+        request: &RequestId,
+        text: &str,
+        scope: RuleScope,
+    ) -> Result<SavedRule, String> {
         let one = self.app.store.find_request(&request.0).await.map_err(|error| error.to_string())?;
         self.is_about(text, &one)?;
         let book = Arc::clone(&self.app.permissions.rules);

@@ -45,7 +45,7 @@ fn line(status: ServerStatus, settings: Option<&ServerSettings>, servers: &Serve
     let ServerStatus { name, place, state } = status;
     // The content that the user would agree to is shown as written, and whole.
     let is_held = matches!(state, ServerState::Held { .. });
-    let mut facts = settings.filter(|_| is_held).map_or_else(|| vec![place], ServerSettings::written);
+    let mut facts = settings.filter(|_| is_held).map_or_else(|| vec![place], ServerSettings::written_lines);
     facts.extend(settings.map(ServerSettings::variables).unwrap_or_default());
     let words = state.line();
     let tone = match &state {

@@ -105,7 +105,7 @@ impl ClientHandler {
         if let Some(text) = event {
             self.say(Notice::plain(TITLE, text)).await;
         }
-        self.waiting().await;
+        self.send_pending_requests().await;
     }
 
     /// Connects a tool server again, in the background, and says how it went.
@@ -113,7 +113,7 @@ impl ClientHandler {
         let (app, updates) = (Arc::clone(&self.app), self.updates.clone());
         self.background_commands.spawn(async move {
             app.servers.reconnect(&name);
-            let state = app.servers.settled(&name).await;
+            let state = app.servers.settled_state(&name).await;
             let state = state.map_or_else(|| "off".to_owned(), |state| state.line());
             say(&updates, Notice::plain(TITLE, format!("{}: {}", code(&name), sanitize_line(&state)))).await;
         });

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::command::{Privacy, code};
 use crate::history::SessionId;
-use crate::runtime::orphans::named;
+use crate::runtime::orphans::process_list;
 use crate::runtime::own_mark;
 use crate::sandbox::survivors::MARKER;
 use crate::sandbox::tasks::{FULL, StartedCommand, Task, Tasks};
@@ -177,7 +177,7 @@ impl Shell {
                     }
                 }
                 Some(Ok(ExecEvent::Survivors { found, outcome })) => {
-                    let list = named(&found);
+                    let list = process_list(&found);
                     return ShellEvent::Said(match outcome {
                         SurvivorOutcome::Running => format!("Still running in the background: {list}."),
                         SurvivorOutcome::Ended => format!("Detached processes were ended with it: {list}."),

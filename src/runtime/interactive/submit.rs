@@ -23,7 +23,7 @@ type MoreParts = BoxFuture<'static, Result<Vec<UserPart>, String>>;
 
 impl ClientHandler {
     /// Starts the hooks for the opened session.
-    pub(super) fn session_started(&mut self, session: &Session, env: &AgentEnv) {
+    pub(super) fn start_session_hooks(&mut self, session: &Session, env: &AgentEnv) {
         if !driver::any_hook_wants(&env.hooks, HookEvent::SessionStart) {
             return;
         }

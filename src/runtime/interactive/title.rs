@@ -14,7 +14,7 @@ pub(super) struct PendingTitle {
 }
 
 /// Waits for the title. Cancel-safe; never resolves if none was asked for.
-pub(super) async fn titled(under_way: &mut Option<PendingTitle>) -> (Record, Option<String>) {
+pub(super) async fn wait_for_title(under_way: &mut Option<PendingTitle>) -> (Record, Option<String>) {
     match under_way {
         // It fails only if it panicked; it is not made again.
         Some(asked) => (&mut asked.reply).await.unwrap_or_else(|_| (asked.cut_off.clone(), None)),

@@ -42,7 +42,7 @@ impl SessionRuntime<'_> {
         // Applies the fallback set up or learned since the last turn.
         let before = self.env.fallback.take();
         let fallback = app.models.fallback();
-        self.env.fallback = fallback.map(|model| FallbackModel::renewed(model, before));
+        self.env.fallback = fallback.map(|model| FallbackModel::renew(model, before));
         let (words, ops) = mpsc::channel(OPS);
         // Operations that found the channel full, in order, so that none is lost.
         let mut outbox = VecDeque::new();
@@ -50,7 +50,7 @@ impl SessionRuntime<'_> {
         let cancel = CancellationToken::new();
         let is_late = matches!(work, AutomaticWork::LateCalls);
         let mut control = LoopControl::Continue;
-        let messages = self.session.history().whole().count();
+        let messages = self.session.history().whole_conversation().count();
         let grants = self.session.watch_grants();
         let end = {
             let mut keeping = Box::pin(app.permissions.keep_rules(&folder));
@@ -106,7 +106,7 @@ impl SessionRuntime<'_> {
         if let Some(TurnEnd::Failed { .. } | TurnEnd::LimitReached { limit: Limit::Cap(_) }) = end {
             self.holds_queue = true;
         }
-        unhandled.extend(frontend.unhandled());
+        unhandled.extend(frontend.unhandled_ops());
         unhandled.extend(outbox);
         let interrupted = match end {
             None => is_late && unhandled.contains(&Op::Interrupt),
@@ -131,7 +131,7 @@ impl SessionRuntime<'_> {
             self.draft(text).await?;
         }
         self.client.header(self.session.history()).await;
-        self.client.waiting().await;
+        self.client.send_pending_requests().await;
         give_back_code_after(TURN_SETTLED);
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::command::{FileRestore, Notice};
 use crate::frontend::protocol::ServerMessage;
 use crate::history::{Durability, Record, RecordNo};
 use crate::message::NoteKind;
-use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoTarget, listed};
+use crate::undo::{EntryFilter, UndoError, UndoOutcome, UndoScope, UndoTarget, list};
 
 /// Changes that `/undo list` shows.
 const LISTED: usize = 30;
@@ -31,7 +31,7 @@ impl SessionRuntime<'_> {
         let (log, own) = (app.tools.undo.clone(), app.world.own_folders(&app.settings));
         let scope = UndoScope::Session(self.session.id().to_string());
         let done = tokio::task::spawn_blocking(move || log.carry_out(&scope, &what, agreed, &own)).await;
-        app.cache.files_changed();
+        app.cache.on_file_change();
         let (say, is_done) = match done {
             Ok(Ok(UndoOutcome::Done(text))) => (Notice::plain(title, text), true),
             Ok(Ok(UndoOutcome::Refused(text))) => (Notice::warning(title, text), false),
@@ -92,7 +92,7 @@ impl SessionRuntime<'_> {
         }
         self.client.say(Notice::plain("rewind", said)).await;
         self.client.header(self.session.history()).await;
-        self.client.waiting().await;
+        self.client.send_pending_requests().await;
         Ok(LoopControl::Continue)
     }
 }
@@ -108,7 +108,7 @@ impl ClientHandler {
                 Notice::plain("undo", "Nothing that can be taken back was changed.")
             }
             Ok(Ok(entries)) => {
-                let text = format!("{}\n`/undo NUMBER` takes one back.", listed(&entries));
+                let text = format!("{}\n`/undo NUMBER` takes one back.", list(&entries));
                 Notice::plain("undo", text)
             }
             Ok(Err(error)) => Notice::error("undo", sentence(&error)),

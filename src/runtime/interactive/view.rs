@@ -44,17 +44,17 @@ impl ClientHandler {
             thinking: app.models.thinking(),
             ..CommandView::default()
         };
-        match self.commands.named(name).map_or(CommandNeed::Nothing, |command| command.needs) {
+        match self.commands.by_name(name).map_or(CommandNeed::Nothing, |command| command.needs) {
             CommandNeed::Nothing => {}
             CommandNeed::Status if args == "prompt" => {
-                view.prompt = self.prompt_parts(&*self.known(known).await).await;
+                view.prompt = self.prompt_parts(&*self.history_of(known).await).await;
             }
             CommandNeed::Status if let Some((turn, request)) = wanted_turn(args) => {
                 // A session that cannot be read has no turns; `/status` reports the store.
                 let records = app.store.load(&self.session).await.unwrap_or_default();
                 view.sent = Some(match request {
                     Some(number) => prompt::sent_request(&records, turn, number).map(|one| vec![one]),
-                    None => prompt::sent(&records, turn),
+                    None => prompt::sent_prompts(&records, turn),
                 });
             }
             CommandNeed::Status => {
@@ -81,15 +81,17 @@ impl ClientHandler {
                 view.tasks = tasks.map(|task| (task.clone(), file(task.number))).collect();
             }
             CommandNeed::Cache => view.cache = app.cache.list(),
-            CommandNeed::Conversation => view.totals = totals(&*self.known(known).await, *self.spent.lock()),
+            CommandNeed::Conversation => {
+                view.totals = totals(&*self.history_of(known).await, *self.spent.lock());
+            }
             CommandNeed::Cost => view.cost = cost(self).await,
             CommandNeed::Stats => match stats(self).await {
                 Ok(stats) => view.stats = stats,
                 Err(why) => view.stats_broken = Some(why),
             },
-            CommandNeed::Context => view.context = context(self, &*self.known(known).await).await,
+            CommandNeed::Context => view.context = context(self, &*self.history_of(known).await).await,
             CommandNeed::Prompts => {
-                let history = self.known(known).await;
+                let history = self.history_of(known).await;
                 let prompts = history.prompts();
                 view.prompts = prompts.map(|(no, parts)| (no, images::typed_text(parts))).collect();
             }
@@ -129,7 +131,7 @@ impl ClientHandler {
     }
 
     /// Returns the history for answering a command; empty if the session cannot be read.
-    pub(super) async fn known<'a>(&self, known: SessionView<'a>) -> Cow<'a, History> {
+    pub(super) async fn history_of<'a>(&self, known: SessionView<'a>) -> Cow<'a, History> {
         match known {
             SessionView::Here(history) => Cow::Borrowed(history),
             SessionView::InTheStore { .. } => {
@@ -219,13 +221,14 @@ async fn stats(client: &ClientHandler) -> Result<Stats, String> {
 async fn context(client: &ClientHandler, history: &History) -> ContextView {
     let app = &client.app;
     let (preamble, model) = client.preamble(history).await;
-    let before = preamble.estimated(&model);
+    let before = preamble.estimated_tokens(&model);
     let (view, set) = (view_settings(&app.settings), app.settings.context_tokens);
     let limits = prompt::view_limits(view, set, &model);
     let request = prompt::request(&client.session, history, limits, &preamble, &model, ToolChoice::Auto);
     let limit = context::limit(set, model.profile.window, model.max_output_tokens, before);
     let room = limit.map(|limit| limit.saturating_sub(before));
-    let plan = CompactionPlan::asked(history, room, room, before).filter(CompactionPlan::is_worth_a_summary);
+    let plan =
+        CompactionPlan::on_demand(history, room, room, before).filter(CompactionPlan::is_worth_a_summary);
     let last = app.store.usage_by_model(UsageOf::Last(client.session.clone())).await.unwrap_or_default();
     ContextView {
         parts: context::parts(&request).into_iter().map(|part| (part.name, part.tokens)).collect(),
@@ -241,7 +244,7 @@ async fn context(client: &ClientHandler, history: &History) -> ContextView {
 fn totals(history: &History, usage: Usage) -> ConversationSize {
     let mut totals = ConversationSize {
         turns: history.turns(),
-        queued: history.queued().len(),
+        queued: history.queued_prompts().len(),
         usage,
         ..ConversationSize::default()
     };
@@ -259,13 +262,13 @@ async fn header(client: &ClientHandler, history: &History) -> Header {
     let app = &client.app;
     let choice = app.models.current();
     let window = app.settings.context_tokens.or(choice.context_tokens);
-    let used = match (history.last_input(), history.measured()) {
+    let used = match (history.last_input(), history.measured_request()) {
         (None, _) => 0,
         (Some(counted), Some(_)) => counted,
         // Messages were replaced or left out since the last count.
         (Some(_), None) => {
             let (preamble, model) = client.preamble(history).await;
-            context::estimated_tokens(history, preamble.estimated(&model))
+            context::estimated_tokens(history, preamble.estimated_tokens(&model))
         }
     };
     Header {
@@ -287,7 +290,7 @@ async fn header(client: &ClientHandler, history: &History) -> Header {
 async fn money(client: &ClientHandler, history: &History) -> Option<CostSummary> {
     let midnight = day_start(client.app.store.clock().now(), &system_zone());
     let today = client.app.store.used_since(midnight).await.ok()?;
-    let session = history.spent().usd;
+    let session = history.total_usage().usd;
     let known = if today.unpriced > 0 { Completeness::Partly } else { Completeness::All };
     let paid = today.usd.plus(session) > Usd(0);
     let cap = client.app.settings.caps.get(&Cap::DayUsd).copied().map(Usd);

@@ -80,8 +80,8 @@ impl ArgsPreview {
             TextKind::File | TextKind::Old | TextKind::New => {
                 self.get("path").filter(|_| self.reader.is_complete("path")).and_then(Language::of_file)
             }
-            TextKind::Command => Language::named("sh"),
-            TextKind::Patch => Language::named("diff"),
+            TextKind::Command => Language::by_name("sh"),
+            TextKind::Patch => Language::by_name("diff"),
         }
     }
 

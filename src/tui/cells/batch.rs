@@ -13,7 +13,7 @@ use super::{call, diff};
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
 use crate::tool::Preview;
-use crate::tui::batch::{BatchRow, Dependency, dropped, notes, numbers};
+use crate::tui::batch::{BatchRow, Dependency, dropped_rows, notes, numbers};
 use crate::tui::bordered_box::column;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::completion::window;
@@ -43,7 +43,7 @@ impl BatchView<'_> {
         self.rows[self.cursor].card
     }
 
-    fn marked(&self) -> usize {
+    fn marked_count(&self) -> usize {
         self.rows.iter().filter(|row| row.mark == RowMark::On).count()
     }
 }
@@ -59,7 +59,7 @@ pub fn draw(list: &BatchView<'_>, screen: &Screen<'_>) -> CardLayout {
     sheet.border(&title(list, screen), &badge(list), 0);
     let mut view = match shape.side {
         Some(side) => side_by_side(&mut sheet, list, &shape, side, screen.rows.saturating_sub(above)),
-        None => stacked(&mut sheet, list, &shape, screen.rows.saturating_sub(above)),
+        None => stacked_view(&mut sheet, list, &shape, screen.rows.saturating_sub(above)),
     };
     view.line += 1;
     sheet.drawn.view.list = view;
@@ -114,7 +114,7 @@ fn tallest(list: &BatchView<'_>, screen: &Screen<'_>, shape: &BatchShape) -> usi
     list.rows.iter().map(one).max().unwrap_or(1)
 }
 
-fn stacked(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room: usize) -> ListView {
+fn stacked_view(sheet: &mut Sheet<'_>, list: &BatchView<'_>, shape: &BatchShape, room: usize) -> ListView {
     let screen = sheet.screen;
     let low = screen.rows < LOW;
     let notes = if low { Vec::new() } else { notes_lines(list, sheet.inner, screen.context.glyphs) };
@@ -204,7 +204,7 @@ fn is_of_plan(card: &Card) -> bool {
 }
 
 fn badge(list: &BatchView<'_>) -> Line {
-    match list.marked() {
+    match list.marked_count() {
         0 => Line::of("none marked", Role::Dim),
         marked => Line::of(format!("{marked} marked"), Role::Waiting),
     }
@@ -283,14 +283,14 @@ fn after(row: &BatchRow<'_>, screen: &Screen<'_>) -> Line {
 fn foot(list: &BatchView<'_>, screen: &Screen<'_>, width: usize) -> CardFooter {
     let open = || list.rows.iter().filter_map(|row| row.card.open()).collect();
     let due = screen.approved_once.then(|| (open(), list.card().open()));
-    CardFooter::of(list.list, due, &denied(list), list.card().advice.as_ref(), screen.keymap, width)
+    CardFooter::of(list.list, due, &denial_text(list), list.card().advice.as_ref(), screen.keymap, width)
 }
 
 /// Names the rows to be denied, and those that cannot run without them.
-fn denied(list: &BatchView<'_>) -> String {
-    let is_denied = |at: &usize| list.list.refused().contains(&list.rows[*at].card.request.id);
+fn denial_text(list: &BatchView<'_>) -> String {
+    let is_denied = |at: &usize| list.list.refused_ids().contains(&list.rows[*at].card.request.id);
     let denied: Vec<usize> = (0..list.rows.len()).filter(is_denied).collect();
-    let lost = match dropped(list.rows, &denied) {
+    let lost = match dropped_rows(list.rows, &denied) {
         lost if lost.is_empty() => String::new(),
         lost => format!(" cancels {}", numbers(&lost)),
     };
@@ -306,7 +306,7 @@ fn keys(list: &BatchView<'_>, screen: &Screen<'_>, width: usize, room: usize) ->
         return keys_line(&reason_keys(keymap), dot);
     }
     let on = |key, words| (Context::Batch, Action::List(key), words);
-    let mut shown = decision_hints(&format!(" to {}", list.cursor + 1), list.marked(), keymap);
+    let mut shown = decision_hints(&format!(" to {}", list.cursor + 1), list.marked_count(), keymap);
     shown.extend(keymap.hints(&[on(ListKey::Whole, "view all")]));
     if screen.focus == CardFocus::KeysByItself {
         let more =

@@ -111,7 +111,7 @@ impl CallRow {
 
     /// Keeps what was shown while the call arrived.
     #[must_use]
-    pub fn previewed(self, preview: Option<ArgsPreview>) -> Self {
+    pub fn with_preview(self, preview: Option<ArgsPreview>) -> Self {
         Self { preview: preview.map(Box::new), ..self }
     }
 
@@ -254,7 +254,7 @@ impl CallRow {
     fn result(&self, context: &RenderContext) -> Line {
         let glyphs = context.glyphs;
         let (mark, role, words) = match self.state {
-            CallState::Planned => match self.decided(context) {
+            CallState::Planned => match self.short_decision(context) {
                 Some(decision) => (glyphs.ok, Role::Ok, decision.to_string()),
                 None => return Line::new(),
             },
@@ -266,12 +266,12 @@ impl CallRow {
             CallState::Done(ReturnStatus::Ok) => (glyphs.ok, Role::Ok, self.amount()),
             CallState::Done(ReturnStatus::Failed) => (glyphs.fail, Role::Fail, self.failure().to_owned()),
             CallState::Done(ReturnStatus::Denied) if self.done.is_planned => {
-                (glyphs.still, Role::Waiting, self.planned())
+                (glyphs.still, Role::Waiting, self.plan_sentence())
             }
             CallState::Done(ReturnStatus::Denied) => (
                 glyphs.fail,
                 Role::Fail,
-                self.decided(context)
+                self.short_decision(context)
                     .map_or_else(|| sentences::status(ReturnStatus::Denied).to_owned(), ToString::to_string),
             ),
             CallState::Done(status @ ReturnStatus::Undecided) => {
@@ -288,14 +288,16 @@ impl CallRow {
         if !words.is_empty() {
             line = line.with(" ", Role::Text).with(words, Role::Dim);
         }
-        if let (CallState::Done(ReturnStatus::Ok), Some(decision)) = (self.state, self.decided(context)) {
+        if let (CallState::Done(ReturnStatus::Ok), Some(decision)) =
+            (self.state, self.short_decision(context))
+        {
             line = line.with(format!(" {} {}", glyphs.dot, decision.beside_mark()), Role::Dim);
         }
         line
     }
 
     /// Says what it would have done.
-    fn planned(&self) -> String {
+    fn plan_sentence(&self) -> String {
         if self.done.change.is_empty() {
             "would run".to_owned()
         } else {
@@ -317,7 +319,7 @@ impl CallRow {
     }
 
     /// Returns the decision if it fits into the row, beside the outcome.
-    fn decided(&self, context: &RenderContext) -> Option<&DecisionSentence> {
+    fn short_decision(&self, context: &RenderContext) -> Option<&DecisionSentence> {
         let beside =
             if matches!(self.state, CallState::Done(ReturnStatus::Ok)) { width(&self.amount()) } else { 0 };
         self.decision.as_ref().filter(|said| width(&said.to_string()) + beside <= context.width / 2 - 10)
@@ -327,7 +329,7 @@ impl CallRow {
     fn says_decision(&self, context: &RenderContext) -> bool {
         match self.state {
             CallState::Planned | CallState::Done(ReturnStatus::Ok | ReturnStatus::Denied) => {
-                self.decided(context).is_some()
+                self.short_decision(context).is_some()
             }
             CallState::Waiting => true,
             CallState::Running
@@ -384,7 +386,7 @@ impl CallRow {
         let code = DiffCode { language: self.language, languages: context.languages };
         let width = context.width.saturating_sub(margin.rest.width());
         let most = if context.details == Fold::Open { MOST_CHANGE } else { FOLDED };
-        let page = diff::applied(&self.done.change, code, width, most);
+        let page = diff::lay_out_change(&self.done.change, code, width, most);
         lines.extend(page.lines.iter().map(|line| line.behind(&margin.rest)));
         if page.hidden > 0 {
             let all = context.details_key.filter(|_| context.details == Fold::Folded);
@@ -434,7 +436,13 @@ fn whole(text: &str, context: &RenderContext, margin: &Margin, lines: &mut Vec<L
 }
 
 /// Returns one line for a request that has no row here: a settled card.
-pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, context: &RenderContext) -> Line {
+pub(super) fn settlement_line(
+    tool: &str,
+    subject: &str,
+    outcome: &str,
+    tone: Tone,
+    context: &RenderContext,
+) -> Line {
     let (mark, role) = match tone {
         Tone::Plain => (context.glyphs.ok, Role::Ok),
         Tone::Warning => (context.glyphs.waiting, Role::Waiting),
@@ -446,7 +454,7 @@ pub(super) fn settled(tool: &str, subject: &str, outcome: &str, tone: Tone, cont
 
 /// Returns the margin of the lines below a row.
 pub(super) fn below_row(context: &RenderContext) -> Margin {
-    Margin::even(context.barred(context.glyphs.side, Role::Dim).rest.with("  ", Role::Text))
+    Margin::even(context.bar_margin(context.glyphs.side, Role::Dim).rest.with("  ", Role::Text))
 }
 
 pub(super) fn columns(

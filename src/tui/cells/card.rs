@@ -117,8 +117,8 @@ impl Sheet<'_> {
         line = line.joined(size(card, self.screen.context.glyphs, self.width));
         let (mut seen, total) = (card.seen, card.body.lines().len());
         seen.show(shown, total);
-        if seen.left(total) > 0 && card.body.more == 0 {
-            line = line.with(format!("{dot}{} not seen", seen.left(total)), Role::Waiting);
+        if seen.lines_left(total) > 0 && card.body.more == 0 {
+            line = line.with(format!("{dot}{} not seen", seen.lines_left(total)), Role::Waiting);
         }
         line
     }
@@ -144,8 +144,8 @@ pub fn size(card: &Card, glyphs: &Glyphs, width: usize) -> Line {
         if hunks > 1 && width >= NARROW {
             line = line.with(format!("{dot}{hunks} hunks"), Role::Dim);
         }
-        if card.hunks.skipped() > 0 {
-            line = line.with(format!("{dot}{} skipped", card.hunks.skipped()), Role::Waiting);
+        if card.hunks.skipped_count() > 0 {
+            line = line.with(format!("{dot}{} skipped", card.hunks.skipped_count()), Role::Waiting);
         }
     }
     line

@@ -62,7 +62,7 @@ fn reply_cells(
 
 /// Returns the cells of a user message. The user's words and images are one cell.
 pub fn user_cells(parts: &[UserPart]) -> Vec<Cell> {
-    let mut labelled = (images::count(parts) > 0).then(|| images::labelled(parts));
+    let mut labelled = (images::count(parts) > 0).then(|| images::labelled_text(parts));
     let has_images = labelled.is_some();
     let cell = |part: &UserPart| match part {
         UserPart::Text { .. } | UserPart::Image { .. } if has_images => {

@@ -1,6 +1,6 @@
 //! A file change as lines with numbers, signs and colours; long lines wrap. Here old and new lines are below one
 //! another; `split` puts them side by side and chooses between the two. If hunks can be skipped, each head shows the
-//! choice. [`applied`] is for changes that were made.
+//! choice. [`lay_out_change`] is for changes that were made.
 
 use similar::{ChangeTag, TextDiff};
 
@@ -66,7 +66,7 @@ pub struct Layout<'a> {
     pub code: DiffCode,
 }
 
-pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
+pub fn unified_page(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
     let mut page = Page::default();
     let mut painter = DiffPainter::new(layout.code, digits(diff));
     for piece in pieces(diff) {
@@ -79,7 +79,7 @@ pub fn unified(diff: &[DiffLine], layout: &Layout<'_>) -> Page {
                 page.lines.extend(painter.lines(&DiffRow::same(line), layout.width));
             }
             DiffPiece::Changed { hunk, old, new } => {
-                let (old, new) = changed(&old, &new, layout.hunks.is_skipped(hunk) == Some(true));
+                let (old, new) = change_rows(&old, &new, layout.hunks.is_skipped(hunk) == Some(true));
                 for row in old.iter().chain(&new) {
                     page.lines.extend(painter.lines(row, layout.width));
                 }
@@ -98,7 +98,7 @@ pub struct LaidOutChange {
 }
 
 /// Lays out a change that was made; from `most` lines on the rest is only counted.
-pub fn applied(diff: &[DiffLine], code: DiffCode, width: usize, most: usize) -> LaidOutChange {
+pub fn lay_out_change(diff: &[DiffLine], code: DiffCode, width: usize, most: usize) -> LaidOutChange {
     let mut page = LaidOutChange::default();
     let mut painter = DiffPainter::new(code, digits(diff));
     let put = |row: &DiffRow<'_>, page: &mut LaidOutChange, painter: &mut DiffPainter| {
@@ -118,7 +118,7 @@ pub fn applied(diff: &[DiffLine], code: DiffCode, width: usize, most: usize) -> 
             }
             DiffPiece::Same { line, .. } => put(&DiffRow::same(line), &mut page, &mut painter),
             DiffPiece::Changed { old, new, .. } => {
-                let (old, new) = changed(&old, &new, false);
+                let (old, new) = change_rows(&old, &new, false);
                 old.iter().chain(&new).for_each(|row| put(row, &mut page, &mut painter));
             }
         }
@@ -211,12 +211,12 @@ impl<'a> DiffRow<'a> {
 }
 
 /// Returns the rows of lines that were removed and added in one place.
-pub(super) fn changed<'a>(
+pub(super) fn change_rows<'a>(
     old: &[&'a DiffLine],
     new: &[&'a DiffLine],
     is_skipped: bool,
 ) -> (Vec<DiffRow<'a>>, Vec<DiffRow<'a>>) {
-    let (old_words, new_words) = compared(old, new);
+    let (old_words, new_words) = compare_words(old, new);
     let rows = |lines: &[&'a DiffLine], words: Vec<Vec<DiffWord>>, side| {
         lines.iter().zip(words).map(|(line, words)| DiffRow::of(line, side, is_skipped, words)).collect()
     };
@@ -379,7 +379,7 @@ fn whole(line: &DiffLine) -> Vec<DiffWord> {
 }
 
 /// Returns the words of both sides; if as many lines were removed as added, differing words are marked.
-fn compared(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<DiffWord>>, Vec<Vec<DiffWord>>) {
+fn compare_words(old: &[&DiffLine], new: &[&DiffLine]) -> (Vec<Vec<DiffWord>>, Vec<Vec<DiffWord>>) {
     let plain = |lines: &[&DiffLine]| lines.iter().map(|line| whole(line)).collect::<Vec<_>>();
     if old.len() != new.len() || old.len() > MOST_COMPARED {
         return (plain(old), plain(new));
@@ -424,7 +424,7 @@ mod tests {
         ];
         let hunks = Hunks::default();
         let layout = Layout { width: 18, hunks: &hunks, glyphs: &Glyphs::UNICODE, code: DiffCode::PLAIN };
-        let page = unified(&diff, &layout);
+        let page = unified_page(&diff, &layout);
         let text: Vec<String> = page.lines.iter().map(|line| line.text().trim_end().to_owned()).collect();
         assert_eq!(
             text,

@@ -144,7 +144,7 @@ fn badge(card: &Card, form: &Form, dot: &str) -> Line {
     if form.mode == Mode::Raw {
         line = line.with(format!("raw JSON {dot} "), Role::Dim);
     }
-    match form.changed() {
+    match form.changed_count() {
         0 => line.with("unchanged", Role::Dim),
         1 => line.with("1 field changed", Role::Waiting),
         count => line.with(format!("{count} fields changed"), Role::Waiting),
@@ -216,7 +216,7 @@ fn fields(sheet: &Sheet<'_>, card: &Card, form: &Form) -> Vec<FormRow> {
         let is_at = at == form.at;
         let keymap = sheet.screen.keymap;
         let value = if is_at {
-            focused(field, keymap, columns.value, most)
+            focused_rows(field, keymap, columns.value, most)
         } else {
             resting(field, keymap, columns.value)
         };
@@ -296,10 +296,10 @@ fn name(sheet: &Sheet<'_>, field: &Field, is_at: bool, columns: &Columns) -> Lin
 }
 
 fn is_tainted(card: &Card, field: &Field) -> bool {
-    tainted(card, field).next().is_some()
+    field_taints(card, field).next().is_some()
 }
 
-fn tainted<'a>(card: &'a Card, field: &'a Field) -> impl Iterator<Item = &'a Taint> {
+fn field_taints<'a>(card: &'a Card, field: &'a Field) -> impl Iterator<Item = &'a Taint> {
     card.request.taint.iter().filter(|taint| argument_of(&taint.arg) == field.name)
 }
 
@@ -308,7 +308,7 @@ fn hint(card: &Card, field: &Field, glyphs: &Glyphs) -> Line {
     if field.is_changed() {
         Line::of(format!("was {}", one_line_summary(&field.was(), 80)), Role::Waiting)
     } else if is_tainted(card, field) {
-        let from = sources(tainted(card, field)).join(", ");
+        let from = sources(field_taints(card, field)).join(", ");
         Line::of(format!("{} from {from}", glyphs.taint), Role::Waiting)
     } else {
         Line::of(&field.hint, Role::Dim)
@@ -316,7 +316,7 @@ fn hint(card: &Card, field: &Field, glyphs: &Glyphs) -> Line {
 }
 
 /// Returns the field with the cursor: a window of its rows.
-fn focused(field: &Field, keymap: &Keymap, width: usize, most: usize) -> Vec<FormRow> {
+fn focused_rows(field: &Field, keymap: &Keymap, width: usize, most: usize) -> Vec<FormRow> {
     match &field.entry {
         FieldEntry::Text(editor) => {
             let rows = text(editor, width);

@@ -106,7 +106,7 @@ impl RenderContext {
     }
 
     /// Returns a margin with `mark` before every line.
-    pub fn barred(&self, mark: &str, role: Role) -> Margin {
+    pub fn bar_margin(&self, mark: &str, role: Role) -> Margin {
         Margin::even(Line::of(" ", Role::Text).with(mark, role).with(" ", Role::Text))
     }
 }
@@ -181,7 +181,7 @@ impl CellKind {
             CellKind::Call(call) if call.state == CallState::Done(ReturnStatus::Failed) => {
                 call.command.as_deref()
             }
-            CellKind::Shell(shell) if shell.failed() => Some(shell.command()),
+            CellKind::Shell(shell) if shell.has_failed() => Some(shell.command()),
             _ => None,
         }
     }
@@ -311,7 +311,7 @@ impl Cell {
             CellKind::CallDraft(draft) => draft.lines(context),
             CellKind::Call(row) => row.lines(context),
             CellKind::Settled { tool, subject, outcome, tone } => {
-                vec![call::settled(tool, subject, outcome, *tone, context)]
+                vec![call::settlement_line(tool, subject, outcome, *tone, context)]
             }
             CellKind::Local { title, text, tone } => text::local(title, text, *tone, context),
             CellKind::Shell(shell) => shell.lines(context),

@@ -59,8 +59,8 @@ impl Sgr {
                 90..=97 => self.fore = Some(Shade::Indexed(code - 82)),
                 40..=47 => self.back = Some(Shade::Indexed(code - 40)),
                 100..=107 => self.back = Some(Shade::Indexed(code - 92)),
-                38 => self.fore = extended(&mut rest),
-                48 => self.back = extended(&mut rest),
+                38 => self.fore = extended_colour(&mut rest),
+                48 => self.back = extended_colour(&mut rest),
                 39 => self.fore = None,
                 49 => self.back = None,
                 _ => {}
@@ -70,7 +70,7 @@ impl Sgr {
 }
 
 /// Reads the rest of an extended colour.
-fn extended(rest: &mut impl Iterator<Item = u8>) -> Option<Shade> {
+fn extended_colour(rest: &mut impl Iterator<Item = u8>) -> Option<Shade> {
     match rest.next()? {
         5 => Some(Shade::Indexed(rest.next()?)),
         2 => Some(Shade::Rgb(rest.next()?, rest.next()?, rest.next()?)),

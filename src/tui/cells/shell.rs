@@ -50,7 +50,7 @@ impl ShellCell {
     }
 
     /// Whether it ended in the sandbox, and not with success.
-    pub fn failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         let is_outside = self.command.strip_prefix(UNSANDBOXED).is_some_and(|rest| rest.starts_with(' '));
         !is_outside && matches!(&self.state, ShellState::Ended { outcome, .. } if outcome != "exit 0")
     }
@@ -72,7 +72,7 @@ impl ShellCell {
         let margin = Margin::new(Line::of(mark, Role::User), Line::of("   ", Role::Text));
         let spans = [Span::new(&self.command, Role::User), Span::new(remark, Role::Dim)];
         let mut lines = wrap_spans(&spans, context.width, &margin);
-        let bar = context.barred(context.glyphs.side, Role::Dim).first;
+        let bar = context.bar_margin(context.glyphs.side, Role::Dim).first;
         let shown = match context.details {
             Fold::Folded => TAIL,
             Fold::Open => usize::MAX,

@@ -3,7 +3,7 @@
 //! Called by `diff` for cards that are wide enough, and by the form to show what an edit changes.
 
 use super::diff::{
-    DiffPainter, DiffPiece, DiffRow, Layout, Page, Side, changed, digits, is_split, pieces, unified,
+    DiffPainter, DiffPiece, DiffRow, Layout, Page, Side, change_rows, digits, is_split, pieces, unified_page,
 };
 use crate::tool::DiffLine;
 use crate::tui::line::Line;
@@ -17,7 +17,7 @@ pub fn page(diff: &[DiffLine], layout: &Layout<'_>, columns: usize) -> Page {
     if is_split(layout.hunks.sides, columns) {
         both(diff, layout, digits(diff))
     } else {
-        unified(diff, layout)
+        unified_page(diff, layout)
     }
 }
 
@@ -59,7 +59,7 @@ fn both(diff: &[DiffLine], layout: &Layout<'_>, digits: usize) -> Page {
                 put(Some(old), Some(new), &mut page, &mut painter);
             }
             DiffPiece::Changed { hunk, old, new } => {
-                let (old, new) = changed(&old, &new, layout.hunks.is_skipped(hunk) == Some(true));
+                let (old, new) = change_rows(&old, &new, layout.hunks.is_skipped(hunk) == Some(true));
                 let mut new = new.into_iter();
                 for row in old {
                     put(Some(row), new.next(), &mut page, &mut painter);

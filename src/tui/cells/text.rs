@@ -29,7 +29,7 @@ pub fn user(text: &str, short: Option<&str>, context: &RenderContext) -> Vec<Lin
         Fold::Folded => (short.unwrap_or(text), FOLDED_LINES),
         Fold::Open => (text, MOST_LINES),
     };
-    let margin = context.barred(context.glyphs.user, Role::User);
+    let margin = context.bar_margin(context.glyphs.user, Role::User);
     let mut lines = Vec::new();
     let all: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
     let hidden = all.len().saturating_sub(most);

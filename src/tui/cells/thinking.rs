@@ -67,7 +67,7 @@ impl Thinking {
             (ThinkingState::Live { .. }, Fold::Folded, Fold::Folded) => TAIL,
             (_, Fold::Open, _) | (_, _, Fold::Open) => usize::MAX,
         };
-        let bar = context.barred(context.glyphs.thinking_side, Role::Dim).first;
+        let bar = context.bar_margin(context.glyphs.thinking_side, Role::Dim).first;
         let mut lines = vec![self.head(context, shown)];
         if shown == 0 {
             return lines;

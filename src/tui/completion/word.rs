@@ -31,7 +31,7 @@ pub enum WordKind {
 pub fn word(editor: &Editor) -> Option<CompletionWord> {
     let items = editor.items();
     let cursor = editor.cursor();
-    if let Some(quoted) = quoted(items, cursor) {
+    if let Some(quoted) = open_quote(items, cursor) {
         return Some(quoted);
     }
     if let Some(word) = shell_word(items, cursor) {
@@ -83,7 +83,7 @@ fn shell_word(items: &[Item], cursor: usize) -> Option<CompletionWord> {
 }
 
 /// Returns a mention with spaces whose quote is still open at the cursor.
-fn quoted(items: &[Item], cursor: usize) -> Option<CompletionWord> {
+fn open_quote(items: &[Item], cursor: usize) -> Option<CompletionWord> {
     let line = items[..cursor].iter().rposition(Item::is_break).map_or(0, |at| at + 1);
     let quote = items[line..cursor].iter().rposition(|item| item.text() == "\"").map(|at| line + at)?;
     let from = quote.checked_sub(1).filter(|at| *at >= line && items[*at].text() == "@")?;

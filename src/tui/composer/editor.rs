@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::item::{Chip, Item, LONGEST_SHOWN, clean, graphemes, number_images, pasted, written};
+use super::item::{Chip, Item, LONGEST_SHOWN, clean, graphemes, number_images, pasted_items, typed_items};
 use super::undo::Undo;
 use crate::frontend::images::SeenImage;
 use crate::tui::keys::{Move, TextEdit};
@@ -108,7 +108,7 @@ impl Editor {
 
     /// Replaces the text and puts the cursor at its end; can be undone.
     pub fn replace(&mut self, text: &str) {
-        self.replace_items(written(&clean(text)));
+        self.replace_items(typed_items(&clean(text)));
     }
 
     pub fn replace_items(&mut self, items: Vec<Item>) {
@@ -167,7 +167,7 @@ impl Editor {
     /// Inserts pasted text: line ends unified, NULs dropped; a large one becomes a chip.
     pub fn paste(&mut self, text: &str) {
         self.save(Change::None);
-        self.splice(pasted(&clean(text)));
+        self.splice(pasted_items(&clean(text)));
     }
 
     /// Inserts pasted text that stays editable at any size.
@@ -184,7 +184,7 @@ impl Editor {
     /// Replaces the text that was pasted as image paths by the images, if it is still there; the last
     /// occurrence counts.
     pub fn show_images(&mut self, pasted_text: &str, images: &[SeenImage]) {
-        let wanted = pasted(&clean(pasted_text));
+        let wanted = pasted_items(&clean(pasted_text));
         if let Some(from) = self.items.windows(wanted.len().max(1)).rposition(|items| items == wanted) {
             self.put_images(from..from + wanted.len(), images);
         }

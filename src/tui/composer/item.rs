@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::message::images;
 use crate::stdx::image::Size;
-use crate::stdx::text::{grouped, size};
+use crate::stdx::text::{group_digits, size};
 
 /// A paste of more lines or bytes than this becomes one atomic chip.
 const CHIP_LINES: usize = 8;
@@ -50,7 +50,7 @@ impl Chip {
     fn new(text: &str) -> Self {
         let lines = match text.lines().count() {
             0 | 1 => String::new(),
-            lines => format!("{} lines, ", grouped(lines)),
+            lines => format!("{} lines, ", group_digits(lines)),
         };
         let label = format!("[pasted {lines}{}]", size(text.len()));
         Self { text: text.into(), label, what: ItemKind::Pasted }
@@ -130,14 +130,14 @@ pub(super) fn graphemes(text: &str) -> Vec<Item> {
 }
 
 /// Converts pasted text to items: one chip if it is large.
-pub(super) fn pasted(text: &str) -> Vec<Item> {
+pub(super) fn pasted_items(text: &str) -> Vec<Item> {
     let large = text.len() > CHIP_BYTES || text.lines().nth(CHIP_LINES).is_some();
     if large { vec![Item::Chip(Arc::new(Chip::new(text)))] } else { graphemes(text) }
 }
 
 /// Converts typed text to items: one chip only if it is too large to iterate over.
-pub(super) fn written(text: &str) -> Vec<Item> {
-    if text.len() > LONGEST_SHOWN { pasted(text) } else { graphemes(text) }
+pub(super) fn typed_items(text: &str) -> Vec<Item> {
+    if text.len() > LONGEST_SHOWN { pasted_items(text) } else { graphemes(text) }
 }
 
 /// Unifies line ends and drops NULs.

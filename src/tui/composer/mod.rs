@@ -163,7 +163,7 @@ impl Composer {
     }
 
     /// Returns the history, newest first.
-    pub fn entered(&self) -> impl Iterator<Item = &str> {
+    pub fn history(&self) -> impl Iterator<Item = &str> {
         self.history.iter().rev().map(String::as_str)
     }
 
@@ -179,7 +179,7 @@ impl Composer {
     }
 
     /// Records a manual change of the text and leaves the history.
-    pub fn touched(&mut self, now_ms: u64) {
+    pub fn on_edit(&mut self, now_ms: u64) {
         self.revision += 1;
         self.browsing = None;
         self.unsaved_since.get_or_insert(now_ms);

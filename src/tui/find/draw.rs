@@ -65,7 +65,7 @@ pub fn elsewhere(model: &Model) -> Line {
         return Line::of("   no matches", Role::Waiting);
     }
     let transcript = &model.transcript;
-    let seen = transcript.seen();
+    let seen = transcript.visible_cells();
     let out = count(find, transcript.cells(), &model.context(), &seen, |cell| transcript.seen_lines(cell));
     let parts = out.into_iter().zip(["above", "below", "in folded output"]);
     let parts = parts.filter(|(number, _)| *number > 0);

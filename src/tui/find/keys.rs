@@ -31,7 +31,7 @@ pub fn step(model: &mut Model, to: fn(&Find) -> Option<CurrentMatch>) {
 }
 
 /// Handles a change of the query.
-pub fn changed(model: &mut Model) {
+pub fn on_change(model: &mut Model) {
     let Some(find) = &mut model.find else { return };
     find.count(model.transcript.cells());
     let (first, start) = (find.first(), find.start);

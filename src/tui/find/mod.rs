@@ -89,7 +89,7 @@ impl Find {
             editor: Editor::default(),
             stage: FindStage::Writing,
             in_tools: true,
-            from: transcript.seen().start,
+            from: transcript.visible_cells().start,
             start: transcript.bookmark(),
             hits: Vec::new(),
             current: None,

@@ -28,7 +28,7 @@ const LOWER_TO_ASCII: [char; 2] = ['\u{130}', '\u{212a}'];
 impl Query {
     pub fn new(text: &str) -> Self {
         let is_exact = text.chars().any(char::is_uppercase);
-        Self { text: folded(text, is_exact).into_owned(), is_exact }
+        Self { text: fold_case(text, is_exact).into_owned(), is_exact }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -52,7 +52,7 @@ impl Query {
             Marks::None => Cow::Borrowed(text),
             Marks::Markdown => self.without_marks(text),
         };
-        folded(&read, self.is_exact).matches(&self.text).count()
+        fold_case(&read, self.is_exact).matches(&self.text).count()
     }
 
     /// Counts an ASCII query in the text itself.
@@ -183,13 +183,13 @@ impl LogicalLine {
                     columns: column..column + cells(grapheme),
                 };
                 self.marks.push(place);
-                self.text.push_str(&folded(grapheme, is_exact));
+                self.text.push_str(&fold_case(grapheme, is_exact));
             }
         }
     }
 }
 
-fn folded(text: &str, is_exact: bool) -> Cow<'_, str> {
+fn fold_case(text: &str, is_exact: bool) -> Cow<'_, str> {
     if is_exact {
         Cow::Borrowed(text)
     } else if text.is_ascii() {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::frontend::fields;
-use crate::tool::schema::{is_kind, is_null, kind_word, kinds, resolved, value_text};
+use crate::tool::schema::{is_kind, is_null, kind_word, kinds, resolve, value_text};
 use crate::tui::composer::Editor;
 
 /// The longest text that is edited here, in bytes; longer texts are edited outside.
@@ -136,7 +136,7 @@ impl Field {
     }
 
     /// Returns the text, which may not give a value yet.
-    pub fn written(&self) -> String {
+    pub fn text(&self) -> String {
         match &self.entry {
             FieldEntry::Text(editor) => editor.text(),
             FieldEntry::Pick { .. } | FieldEntry::Long(_) => String::new(),
@@ -173,12 +173,12 @@ pub struct Rules<'a> {
 
 /// Resolves references, single `allOf`s and nullable alternatives.
 fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
-    let mut at = resolved(root, schema);
+    let mut at = resolve(root, schema);
     for key in ["allOf", "anyOf", "oneOf", "allOf"] {
         let Some(list) = at.get(key).and_then(Value::as_array) else { continue };
         let mut real = list.iter().filter(|schema| !is_null(schema));
         if let (Some(only), None) = (real.next(), real.next()) {
-            at = resolved(root, only);
+            at = resolve(root, only);
         }
     }
     at

@@ -11,7 +11,7 @@ pub use self::field::{Field, FieldEntry, LONGEST};
 use crate::frontend::fields;
 use crate::tool::DiffLine;
 use crate::tool::diff::diff;
-use crate::tool::schema::{Fault, faults, resolved};
+use crate::tool::schema::{Fault, faults, resolve};
 use crate::tui::composer::Editor;
 use crate::tui::keys::{Context, Nav};
 
@@ -89,7 +89,7 @@ impl Form {
     fn fill(&mut self, now: &Value) {
         let nothing = Value::Null;
         let root = self.schema.as_ref().unwrap_or(&nothing);
-        let required: Vec<&str> = resolved(root, root)
+        let required: Vec<&str> = resolve(root, root)
             .get("required")
             .and_then(Value::as_array)
             .map(|names| names.iter().filter_map(Value::as_str).collect())
@@ -225,14 +225,14 @@ impl Form {
         match self.mode {
             Mode::Raw => self.raw.text(),
             Mode::Fields => {
-                let written = |field: &Field| field.value().unwrap_or_else(|_| Some(field.written().into()));
-                pretty(&self.assembled(written))
+                let written = |field: &Field| field.value().unwrap_or_else(|_| Some(field.text().into()));
+                pretty(&self.assemble(written))
             }
         }
     }
 
     /// Returns the number of fields that differ from the request.
-    pub fn changed(&self) -> usize {
+    pub fn changed_count(&self) -> usize {
         match (&self.check, self.mode) {
             (Ok(args), _) => differing(&self.asked, args),
             (Err(_), Mode::Fields) => self.fields.iter().filter(|field| field.is_changed()).count(),
@@ -241,7 +241,7 @@ impl Form {
     }
 
     /// Assembles the arguments in the requested order.
-    fn assembled(&self, value: impl Fn(&Field) -> Option<Value>) -> Value {
+    fn assemble(&self, value: impl Fn(&Field) -> Option<Value>) -> Value {
         let mut args = self.asked.as_object().cloned().unwrap_or_default();
         for field in &self.fields {
             match value(field) {
@@ -284,7 +284,7 @@ impl Form {
     }
 
     fn check_fields(&mut self) -> Result<Value, String> {
-        let args = self.assembled(|field| field.value().ok().flatten());
+        let args = self.assemble(|field| field.value().ok().flatten());
         let faults = self.faults(&args);
         for field in &mut self.fields {
             field.faults = match field.value() {
@@ -315,7 +315,7 @@ fn inside(fault: &Fault, name: &str) -> Option<String> {
 }
 
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
-    resolved(schema, schema).get("properties")?.as_object()
+    resolve(schema, schema).get("properties")?.as_object()
 }
 
 fn differing(asked: &Value, args: &Value) -> usize {

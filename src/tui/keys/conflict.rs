@@ -58,7 +58,7 @@ pub fn twice(bound: &[BindingRow]) -> Vec<KeyProblem> {
 }
 
 /// Returns actions that lost their last default key to another one of their own context.
-pub fn taken(bound: &[BindingRow]) -> Vec<KeyProblem> {
+pub fn lost_keys(bound: &[BindingRow]) -> Vec<KeyProblem> {
     let owners = owners(bound);
     let lost = |row: &&BindingRow| !row.is_set() && row.keys.is_empty();
     let problem = |row: &BindingRow| {
@@ -72,7 +72,7 @@ pub fn taken(bound: &[BindingRow]) -> Vec<KeyProblem> {
 }
 
 /// Returns actions whose keys are all hidden by other contexts in a place where a default key works.
-pub fn shadowed(table: &'static KeyTable, bound: &[BindingRow]) -> Vec<KeyProblem> {
+pub fn shadowed_actions(table: &'static KeyTable, bound: &[BindingRow]) -> Vec<KeyProblem> {
     let (now, usual) = (owners(bound), usual(table));
     let mut problems = Vec::new();
     let mut found = HashSet::new();

@@ -87,8 +87,8 @@ impl Keymap {
 
     /// Returns likely mistakes: each key of the user that takes the last one of another action.
     pub fn conflicts(&self) -> Vec<KeyProblem> {
-        let mut found = conflict::taken(&self.rows);
-        found.extend(conflict::shadowed(self.table, &self.rows));
+        let mut found = conflict::lost_keys(&self.rows);
+        found.extend(conflict::shadowed_actions(self.table, &self.rows));
         found
     }
 
@@ -107,7 +107,7 @@ fn read(
     table: &'static KeyTable,
     entry: &TableEntry,
 ) -> Result<(&'static Binding, Vec<Key>), Box<KeyProblem>> {
-    let binding = named(table, entry)?;
+    let binding = binding_of(table, entry)?;
     let mut keys = Vec::new();
     for text in &entry.texts {
         let key = parse_key(text).map_err(|error| {
@@ -125,7 +125,7 @@ fn read(
 }
 
 /// Returns the row that an entry names.
-fn named(table: &'static KeyTable, entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
+fn binding_of(table: &'static KeyTable, entry: &TableEntry) -> Result<&'static Binding, Box<KeyProblem>> {
     let place = entry.source.clone();
     let name = entry.name.clone();
     let Some((context, action)) = entry.name.split_once('.') else {
@@ -155,7 +155,7 @@ fn refusal(binding: &Binding, key: Key) -> Option<Refusal> {
     if binding.protection == KeyProtection::Approves && is_reflex(key) {
         return Some(Refusal::Reflex);
     }
-    if binding.context.letters() == Letters::AreText && key.typed().is_some() {
+    if binding.context.letters() == Letters::AreText && key.typed_char().is_some() {
         return Some(Refusal::IsText);
     }
     None
@@ -400,7 +400,7 @@ mod tests {
                     let approves = row.binding.protection == KeyProtection::Approves;
                     prop_assert!(!(approves && is_reflex(*key)), "{key} does {}", row.binding.path());
                     let is_default = row.binding.keys.contains(key);
-                    let is_text = row.binding.context.letters() == Letters::AreText && key.typed().is_some();
+                    let is_text = row.binding.context.letters() == Letters::AreText && key.typed_char().is_some();
                     prop_assert!(is_default || !is_text, "{key} does {}", row.binding.path());
                     prop_assert_eq!(keymap.action(&[row.binding.context], *key), Some(row.binding.action));
                 }

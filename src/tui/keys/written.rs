@@ -75,7 +75,7 @@ fn read(text: &str) -> Result<Key, WrittenKeyError> {
         Some(_) => return Err(WrittenKeyError::Several(text.to_owned())),
         None => (text, '+'),
     };
-    let (mods, name) = held(inner, between)
+    let (mods, name) = split_mods(inner, between)
         .ok_or_else(|| unknown(text, Mods::NONE, inner.rsplit(between).next().unwrap_or(inner)))?;
     let code = code(name).ok_or_else(|| unknown(text, mods, name))?;
     match code {
@@ -85,7 +85,7 @@ fn read(text: &str) -> Result<Key, WrittenKeyError> {
 }
 
 /// Returns the modifiers before the last part, and that part, which may itself be the separator.
-fn held(text: &str, between: char) -> Option<(Mods, &str)> {
+fn split_mods(text: &str, between: char) -> Option<(Mods, &str)> {
     let Some(last) = text.strip_suffix(between).unwrap_or(text).rfind(between) else {
         return Some((Mods::NONE, text));
     };

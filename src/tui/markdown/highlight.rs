@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn highlighter(name: &str) -> Highlighter {
-        let language = Language::named(name).expect("is in the table");
+        let language = Language::by_name(name).expect("is in the table");
         Highlighter::new(Some(language), Languages::of(language))
     }
 
@@ -217,7 +217,10 @@ mod tests {
         }
         assert!(lines.line("1").is_empty());
         assert_eq!(lines, Highlighter::plain());
-        assert!(Highlighter::new(Language::named("json"), Languages::NONE).line("1").is_empty(), "not ready");
+        assert!(
+            Highlighter::new(Language::by_name("json"), Languages::NONE).line("1").is_empty(),
+            "not ready"
+        );
     }
 
     proptest! {

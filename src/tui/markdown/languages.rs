@@ -28,7 +28,7 @@ pub struct Languages(u128);
 
 impl Language {
     /// Returns the language with this name in a fence.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn by_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         let row = TABLE.iter().position(|(_, names)| names.split(' ').any(|known| known == name))?;
         u8::try_from(row).ok().map(Self)
@@ -36,7 +36,7 @@ impl Language {
 
     /// Returns the language of a file, by its extension.
     pub fn of_file(path: &str) -> Option<Self> {
-        Path::new(path).extension().and_then(OsStr::to_str).and_then(Self::named)
+        Path::new(path).extension().and_then(OsStr::to_str).and_then(Self::by_name)
     }
 
     /// Returns the parser state at the beginning of a text in this language.
@@ -112,7 +112,7 @@ pub(super) fn named_by_line(line: &str) -> Option<Language> {
     if fence.len() - info.len() < 3 {
         return None;
     }
-    Language::named(word(info))
+    Language::by_name(word(info))
 }
 
 /// The name of each definition, and the names of its language in fences.
@@ -233,7 +233,7 @@ mod tests {
             assert!(Language(row as u8).start().is_some(), "{name}");
             for alias in names.split(' ') {
                 assert!(seen.insert(alias), "{alias} twice");
-                assert_eq!(Language::named(alias), Some(Language(row as u8)));
+                assert_eq!(Language::by_name(alias), Some(Language(row as u8)));
             }
         }
     }
@@ -258,17 +258,17 @@ mod tests {
             ("```klingon", None),
         ];
         for (line, expected) in cases {
-            assert_eq!(named_by_line(line), expected.and_then(Language::named), "{line:?}");
+            assert_eq!(named_by_line(line), expected.and_then(Language::by_name), "{line:?}");
         }
         let both = Languages::named_in("```rs\nx\n```\n- ```sh\n");
-        assert!(Language::named("rs").is_some_and(|rust| both.has(rust)));
-        assert!(Language::named("bash").is_some_and(|bash| both.has(bash)));
+        assert!(Language::by_name("rs").is_some_and(|rust| both.has(rust)));
+        assert!(Language::by_name("bash").is_some_and(|bash| both.has(bash)));
     }
 
     #[test]
     fn languages_are_ready_one_after_another() {
-        let json = Language::named("json").expect("is in the table");
-        let toml = Language::named("toml").expect("is in the table");
+        let json = Language::by_name("json").expect("is in the table");
+        let toml = Language::by_name("toml").expect("is in the table");
         let both = Languages::of(json) | Languages::of(toml);
         let loaded: Vec<Languages> = both.load().collect();
         assert_eq!(loaded, [Languages::of(json), Languages::of(toml)]);

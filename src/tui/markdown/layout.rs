@@ -68,13 +68,13 @@ impl Layout<'_> {
                 let mut bar = Line::of(self.page.glyphs.side, Role::Quote).with(" ", Role::Quote);
                 "> ".clone_into(&mut bar.copied.lead);
                 let inner = self.nest(margin, &bar, &bar);
-                self.nested(blocks, inner, depth);
+                self.lay_out_nested(blocks, inner, depth);
             }
             Block::Footnote { label, blocks } => {
                 let mut mark = Line::of(format!("[{label}] "), Role::Dim);
                 mark.copied.lead = format!("[^{label}]: ");
                 let inner = self.nest(margin, &mark, &hang_of(&mark));
-                self.nested(blocks, inner, depth);
+                self.lay_out_nested(blocks, inner, depth);
             }
             Block::List(list) => self.list(list, margin, depth),
             Block::Table(table) => {
@@ -92,7 +92,7 @@ impl Layout<'_> {
 
     /// Lays out the content of a container that is `depth` lists deep; an empty container still draws its
     /// mark.
-    fn nested(&mut self, blocks: &[Child], margin: Margin, depth: usize) {
+    fn lay_out_nested(&mut self, blocks: &[Child], margin: Margin, depth: usize) {
         if blocks.is_empty() {
             self.lines.push(margin.first);
         } else {
@@ -102,7 +102,7 @@ impl Layout<'_> {
 
     fn code(&mut self, code: &Code, margin: &Margin) {
         let has_head = self.code_head(&code.word, &self.code_margin(margin));
-        let mut highlighter = Highlighter::new(Language::named(&code.word), self.page.languages);
+        let mut highlighter = Highlighter::new(Language::by_name(&code.word), self.page.languages);
         self.code_lines(&code.text, &mut highlighter, margin, has_head);
     }
 
@@ -165,7 +165,7 @@ impl Layout<'_> {
             }
             mark.copied.lead = source_of(item, list, marker);
             let inner = self.nest(&outer, &mark, &hang_of(&mark));
-            self.nested(&item.blocks, inner, depth + 1);
+            self.lay_out_nested(&item.blocks, inner, depth + 1);
             outer = Margin::even(outer.rest);
         }
     }

@@ -235,9 +235,9 @@ impl StreamMarkdown {
 
     fn open_fence(&mut self, fence: Fence, line: &str) {
         let word = parse::fence_word(line);
-        let code = Highlighter::new(Language::named(&word), self.page.languages);
+        let code = Highlighter::new(Language::by_name(&word), self.page.languages);
         self.separate();
-        let head = layout::code_head(&word, &self.continued());
+        let head = layout::code_head(&word, &self.continued_page());
         self.frozen.extend(head);
         self.tail = TailStart::Fence(OpenFence { fence, code, lines: 0 });
     }
@@ -274,7 +274,7 @@ impl StreamMarkdown {
     }
 
     fn freeze(&mut self, piece: &str) {
-        let (lines, defines_references) = self.laid_out(piece, &self.continued());
+        let (lines, defines_references) = self.laid_out(piece, &self.continued_page());
         self.defines_references |= defines_references;
         if !lines.is_empty() {
             self.frozen.extend(lines);
@@ -283,7 +283,7 @@ impl StreamMarkdown {
     }
 
     fn code_line(&mut self, line: &str, open: &mut OpenFence) {
-        let lines = layout::code_lines(line, &mut open.code, &self.continued());
+        let lines = layout::code_lines(line, &mut open.code, &self.continued_page());
         self.frozen.extend(lines);
         open.lines += 1;
     }
@@ -313,7 +313,7 @@ impl StreamMarkdown {
     }
 
     /// Returns the page as it is after the lines frozen so far.
-    fn continued(&self) -> Page {
+    fn continued_page(&self) -> Page {
         if self.frozen.is_empty() {
             return self.page.clone();
         }
@@ -323,7 +323,7 @@ impl StreamMarkdown {
     fn draw_live(&mut self) {
         let (_, open) = self.source.split_at(self.frozen_to);
         let (live_from, live_to) = self.live_span;
-        let page = self.continued();
+        let page = self.continued_page();
         if let TailStart::Fence(fence) = &self.tail {
             self.live = match open.len() {
                 0 => Vec::new(),

@@ -169,7 +169,7 @@ fn links_lead_where_they_say() {
 
 #[test]
 fn code_in_a_ready_language_is_coloured_and_other_code_is_not() {
-    let rust = Languages::of(Language::named("rust").expect("is in the table"));
+    let rust = Languages::of(Language::by_name("rust").expect("is in the table"));
     let roles = |source: &str, languages: Languages| -> Vec<Role> {
         let page = Page { languages, ..page(40) };
         render(source, &page).into_iter().flat_map(|line| line.spans).map(|span| span.style.role).collect()

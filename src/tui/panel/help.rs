@@ -140,7 +140,7 @@ impl PanelState for Help {
         Some(PanelEffect::Stay)
     }
 
-    fn typed(&mut self, c: char, _cx: &mut PanelContext<'_>) {
+    fn on_char(&mut self, c: char, _cx: &mut PanelContext<'_>) {
         if self.filter.chars().count() < LONGEST_FILTER {
             self.filter.push(c);
         }
@@ -204,7 +204,7 @@ impl Help {
         }
     }
 
-    pub fn filtered(filter: &str) -> Self {
+    pub fn with_filter(filter: &str) -> Self {
         Self { filter: filter.chars().take(LONGEST_FILTER).collect(), ..Self::default() }
     }
 
@@ -220,7 +220,7 @@ impl Help {
 
     /// Returns the rows that contain every word of the filter in their keys, words or name; rows with a key
     /// of exactly that name come first.
-    fn left<'a>(&self, keymap: &'a Keymap) -> Vec<&'a BindingRow> {
+    fn filtered_rows<'a>(&self, keymap: &'a Keymap) -> Vec<&'a BindingRow> {
         let filter = self.filter.trim().to_lowercase();
         let has_all = |row: &&BindingRow| {
             let text = haystack(row);
@@ -233,20 +233,24 @@ impl Help {
     }
 
     /// Returns the marked row, if there is a filter.
-    fn marked<'a>(&self, keymap: &'a Keymap) -> Option<&'a BindingRow> {
+    fn marked_row<'a>(&self, keymap: &'a Keymap) -> Option<&'a BindingRow> {
         if !self.is_filtered() {
             return None;
         }
-        self.left(keymap).get(self.marked).copied()
+        self.filtered_rows(keymap).get(self.marked).copied()
     }
 
     /// Returns all lines of keys.
     fn lines(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
-        if self.is_filtered() { self.listed(keymap, area, glyphs) } else { columns(keymap, area, &self.here) }
+        if self.is_filtered() {
+            self.filtered_lines(keymap, area, glyphs)
+        } else {
+            columns(keymap, area, &self.here)
+        }
     }
 
-    fn listed(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
-        let left = self.left(keymap);
+    fn filtered_lines(&self, keymap: &Keymap, area: HelpArea, glyphs: &Glyphs) -> Vec<Line> {
+        let left = self.filtered_rows(keymap);
         if left.is_empty() {
             return vec![Line::of("no matching key", Role::Dim)];
         }
@@ -285,7 +289,7 @@ impl Help {
     }
 
     fn run(&self, cx: &mut PanelContext<'_>) -> PanelEffect {
-        let Some(row) = self.marked(cx.screen.keymap) else { return PanelEffect::Stay };
+        let Some(row) = self.marked_row(cx.screen.keymap) else { return PanelEffect::Stay };
         let context = row.binding.context;
         if !can_run(row) {
             cx.flash(format!("not available here: it works {}", context.about()));

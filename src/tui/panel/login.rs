@@ -104,7 +104,7 @@ impl MaskedKey {
     }
 
     /// Returns the key for the owner. It stays here until the owner reports the result.
-    fn typed(&self) -> Option<Secret> {
+    fn secret(&self) -> Option<Secret> {
         (!self.0.is_empty()).then(|| Secret::new(self.0.clone()))
     }
 }
@@ -114,7 +114,7 @@ impl PanelState for Login {
         CONTEXT
     }
 
-    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+    fn on_open(&mut self, cx: &mut PanelContext<'_>) {
         if self.stage == LoginStage::Trying {
             self.send(Consent::NotAsked, cx);
         }
@@ -135,7 +135,7 @@ impl PanelState for Login {
         Some(PanelEffect::Stay)
     }
 
-    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+    fn on_char(&mut self, c: char, cx: &mut PanelContext<'_>) {
         match self.stage {
             LoginStage::Key => self.key.push(c),
             LoginStage::Address => self.address.insert(c.encode_utf8(&mut [0; 4])),
@@ -311,7 +311,7 @@ impl Login {
         self.trouble = None;
         let base_url = self.has_address().then(|| self.address.text().trim().to_owned());
         let service = self.service.name.clone();
-        cx.send(ClientRequest::Login(Credentials { service, base_url, key: self.key.typed(), unencrypted }));
+        cx.send(ClientRequest::Login(Credentials { service, base_url, key: self.key.secret(), unencrypted }));
     }
 
     fn edit(&mut self, edit: TextEdit) {
@@ -389,7 +389,7 @@ mod tests {
         key.push('x');
         key.0.pop();
         assert_eq!((key.count(), format!("{key:?}").as_str()), (11, "Masked(…)"));
-        let (service, key) = ("groq".to_owned(), key.typed());
+        let (service, key) = ("groq".to_owned(), key.secret());
         assert_eq!(key.as_ref().map(Secret::expose), Some("hunter2-key"));
         let entered = Credentials { service, base_url: None, key, unencrypted: Consent::NotAsked };
         assert!(!format!("{entered:?}").contains("hunter2"));

@@ -88,7 +88,7 @@ pub trait PanelState {
     }
 
     /// Requests the panel's data from the owner.
-    fn opened(&mut self, _cx: &mut PanelContext<'_>) {}
+    fn on_open(&mut self, _cx: &mut PanelContext<'_>) {}
 
     /// Executes an action; returns `None` if it does not concern the panel.
     fn act(&mut self, action: Action, cx: &mut PanelContext<'_>) -> Option<PanelEffect>;
@@ -99,7 +99,7 @@ pub trait PanelState {
     }
 
     /// Handles a change of that text.
-    fn changed(&mut self, _cx: &mut PanelContext<'_>) {}
+    fn on_change(&mut self, _cx: &mut PanelContext<'_>) {}
 
     /// Handles a key of that text; returns whether there is one.
     fn write(&mut self, action: Action, cx: &mut PanelContext<'_>) -> bool {
@@ -107,7 +107,7 @@ pub trait PanelState {
         match (action, self.editor()) {
             (Action::Edit(edit), Some(editor)) => {
                 editor.edit(edit);
-                self.changed(cx);
+                self.on_change(cx);
             }
             (Action::Move(to), Some(editor)) => {
                 editor.step(to, width);
@@ -121,12 +121,12 @@ pub trait PanelState {
     fn insert(&mut self, text: &str, cx: &mut PanelContext<'_>) {
         if let Some(editor) = self.editor() {
             editor.insert(text);
-            self.changed(cx);
+            self.on_change(cx);
         }
     }
 
     /// Handles a typed character that is bound to no key.
-    fn typed(&mut self, c: char, cx: &mut PanelContext<'_>) {
+    fn on_char(&mut self, c: char, cx: &mut PanelContext<'_>) {
         self.insert(c.encode_utf8(&mut [0; 4]), cx);
     }
 
@@ -147,7 +147,7 @@ pub trait PanelState {
     fn observe_message(&mut self, _text: &str) {}
 
     /// Shows that the decisions which were sent on these requests did not count.
-    fn decisions_lost(&mut self, _requests: &[RequestId], text: &str) {
+    fn on_decisions_lost(&mut self, _requests: &[RequestId], text: &str) {
         self.observe_message(text);
     }
 
@@ -157,7 +157,7 @@ pub trait PanelState {
     }
 
     /// Handles a change of the screen's size.
-    fn resized(&mut self) {}
+    fn on_resize(&mut self) {}
 
     /// Lays out the next frame, and records what it shows of the requests.
     fn lay_out(&mut self, _screen: &Screen<'_>, _cards: &mut Cards) {}

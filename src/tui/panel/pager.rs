@@ -406,7 +406,7 @@ impl PagerPage {
             self.lines.push(Line::new());
         }
         self.is_cut |= card.body.more > 0;
-        self.unseen += card.seen.left(total);
+        self.unseen += card.seen.lines_left(total);
     }
 }
 

@@ -84,8 +84,8 @@ impl Answer {
             AnswerState::Head(head, held) => self.head(head, held, event),
             AnswerState::Body(body) => self.body(body, event),
             AnswerState::End(body) => match char_of(&event) {
-                Some(('\\', KeyModifiers::NONE)) => self.answered(&body),
-                _ => self.broken(event),
+                Some(('\\', KeyModifiers::NONE)) => self.finish(&body),
+                _ => self.discard(event),
             },
         }
     }
@@ -124,7 +124,7 @@ impl Answer {
 
     fn body(&mut self, mut body: String, event: Event) -> EventClass {
         match char_of(&event) {
-            Some(('\\', KeyModifiers::ALT) | ('g', KeyModifiers::CONTROL)) => return self.answered(&body),
+            Some(('\\', KeyModifiers::ALT) | ('g', KeyModifiers::CONTROL)) => return self.finish(&body),
             Some((c, KeyModifiers::NONE | KeyModifiers::SHIFT))
                 if body.len() < LONGEST_BODY && (c.is_ascii_hexdigit() || "rgba:/".contains(c)) =>
             {
@@ -132,18 +132,18 @@ impl Answer {
                 self.place = AnswerState::Body(body);
             }
             _ if is_esc(&event) => self.place = AnswerState::End(body),
-            _ => return self.broken(event),
+            _ => return self.discard(event),
         }
         EventClass::Kept
     }
 
-    fn answered(&mut self, body: &str) -> EventClass {
+    fn finish(&mut self, body: &str) -> EventClass {
         self.place = AnswerState::Nowhere;
         background(body).map_or(EventClass::Kept, EventClass::Answered)
     }
 
     /// Ends a broken answer; the received part is discarded.
-    fn broken(&mut self, event: Event) -> EventClass {
+    fn discard(&mut self, event: Event) -> EventClass {
         self.place = AnswerState::Nowhere;
         EventClass::Typed(vec![event])
     }

@@ -38,10 +38,10 @@ impl Shell {
         }
     }
 
-    pub(super) fn came_back(&mut self, ended: io::Result<ExitStatus>) -> ShellControl {
+    pub(super) fn on_return(&mut self, ended: io::Result<ExitStatus>) -> ShellControl {
         match self.outside.take() {
             Some(outside) => {
-                let text = outside.saved(ended);
+                let text = outside.saved_text(ended);
                 self.back_with(EditedText { target: outside.target.clone(), text })
             }
             None => ShellControl::Continue,
@@ -67,12 +67,12 @@ impl Shell {
         match rustix::process::kill_current_process_group(Signal::STOP) {
             Ok(()) if self.terminal_state == TerminalState::Away => ShellControl::Continue,
             Ok(()) => self.come_back(),
-            Err(_) => self.lost(),
+            Err(_) => self.on_terminal_loss(),
         }
     }
 
     /// Handles a SIGCONT after another process stopped us.
-    pub(super) fn resumed(&mut self) -> ShellControl {
+    pub(super) fn on_resume(&mut self) -> ShellControl {
         let own = std::mem::take(&mut self.stopped_itself);
         if own || self.terminal_state == TerminalState::Away {
             return ShellControl::Continue;
@@ -83,7 +83,7 @@ impl Shell {
 
     fn come_back(&mut self) -> ShellControl {
         if self.screen.enter_again().is_err() {
-            return self.lost();
+            return self.on_terminal_loss();
         }
         self.titled = None;
         let (columns, rows) = screen::size().unwrap_or((self.model.columns, self.model.rows));

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 
 use super::clipboard::{self, ClipboardContent};
-use crate::frontend::images::{PathRoots, SeenImage, check, seen};
+use crate::frontend::images::{PathRoots, SeenImage, check, pasted_images};
 use crate::stdx::fs::{create_private_dir, fingerprint, open_private};
 use crate::tui::markdown::Languages;
 use crate::tui::msg::{Input, PastedItem};
@@ -40,7 +40,7 @@ impl BackgroundJobs {
         let done = self.done.clone();
         let places = PathRoots { folder, home: self.home.clone() };
         tokio::task::spawn_blocking(move || {
-            let images = seen(&text, &places);
+            let images = pasted_images(&text, &places);
             if images.as_ref().is_ok_and(Vec::is_empty) {
                 return;
             }
@@ -54,7 +54,7 @@ impl BackgroundJobs {
         tokio::spawn(async move {
             let clip = match clipboard::read().await {
                 Ok(ClipboardContent::Text(text)) => Ok(PastedItem::Text(text)),
-                Ok(ClipboardContent::Image(bytes)) => kept(bytes, folder).await.map(PastedItem::Image),
+                Ok(ClipboardContent::Image(bytes)) => keep_image(bytes, folder).await.map(PastedItem::Image),
                 Err(words) => Err(words),
             };
             let _ = done.send(Input::Clipboard(clip)).await;
@@ -78,7 +78,7 @@ impl BackgroundJobs {
     }
 
     /// Returns the next answer. Cancel-safe.
-    pub async fn done(&mut self) -> Input {
+    pub async fn next_answer(&mut self) -> Input {
         match self.answers.recv().await {
             Some(answer) => answer,
             None => std::future::pending().await,
@@ -86,7 +86,7 @@ impl BackgroundJobs {
     }
 }
 
-async fn kept(bytes: Vec<u8>, folder: PathBuf) -> Result<SeenImage, String> {
+async fn keep_image(bytes: Vec<u8>, folder: PathBuf) -> Result<SeenImage, String> {
     let keeping = tokio::task::spawn_blocking(move || keep(&bytes, &folder));
     keeping.await.unwrap_or_else(|error| Err(error.to_string()))
 }

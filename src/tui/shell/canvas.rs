@@ -67,7 +67,7 @@ impl<B: Backend> Canvas<B> {
     ) -> Result<(), B::Error> {
         self.next.reset();
         let cursor = paint(&mut self.next);
-        if let Some((way, by)) = moved(&self.shown, &self.next, pane) {
+        if let Some((way, by)) = scroll_of(&self.shown, &self.next, pane) {
             self.move_rows(&pane.rows, way, by)?;
         }
         let changed = self.shown.diff(&self.next);
@@ -128,7 +128,7 @@ impl<B: Backend> Canvas<B> {
 }
 
 /// Returns the direction and distance by which most of the pane moved, if it did.
-fn moved(shown: &Buffer, next: &Buffer, pane: &Pane) -> Option<(ScrollDirection, u16)> {
+fn scroll_of(shown: &Buffer, next: &Buffer, pane: &Pane) -> Option<(ScrollDirection, u16)> {
     let height = pane.rows.end.checked_sub(pane.rows.start).filter(|height| *height > 2)?;
     // While nothing moves, these rows are unchanged.
     if [0, height / 2].iter().all(|at| cells(shown, pane, *at) == cells(next, pane, *at)) {
@@ -206,7 +206,7 @@ mod tests {
             (4, 4, None),
             (4, 30, None),
         ] {
-            assert_eq!(moved(&frame(from), &frame(to), &pane()), expected, "{from} to {to}");
+            assert_eq!(scroll_of(&frame(from), &frame(to), &pane()), expected, "{from} to {to}");
         }
     }
 

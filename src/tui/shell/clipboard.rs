@@ -93,7 +93,7 @@ async fn look() -> Result<ClipboardContent, String> {
             ReaderOutput::NotThere => {}
             ReaderOutput::Nothing => asked = true,
             ReaderOutput::TooMuch => return Err(too_large()),
-            ReaderOutput::Bytes(bytes) => return Ok(ClipboardContent::Image(unhexed(bytes))),
+            ReaderOutput::Bytes(bytes) => return Ok(ClipboardContent::Image(decode_hex(bytes))),
         }
     }
     if let ReaderOutput::Bytes(bytes) = run("pbpaste", &[], LONGEST_TEXT).await {
@@ -138,7 +138,7 @@ fn text(bytes: Vec<u8>) -> Result<ClipboardContent, String> {
 }
 
 /// Decodes the bytes in `«data PNGf…»`; returns the input if it has another form.
-fn unhexed(bytes: Vec<u8>) -> Vec<u8> {
+fn decode_hex(bytes: Vec<u8>) -> Vec<u8> {
     let text = String::from_utf8_lossy(&bytes);
     let Some(digits) = text.trim().strip_prefix("«data PNGf").and_then(|rest| rest.strip_suffix('»'))
     else {
@@ -182,7 +182,7 @@ mod tests {
         let cases: &[(&str, &[u8])] =
             &[("«data PNGf89504E47»\n", b"\x89PNG"), ("«data PNGf8950zz»", b""), ("plain", b"plain")];
         for (printed, bytes) in cases {
-            assert_eq!(unhexed(printed.as_bytes().to_vec()), *bytes, "{printed:?}");
+            assert_eq!(decode_hex(printed.as_bytes().to_vec()), *bytes, "{printed:?}");
         }
     }
 }

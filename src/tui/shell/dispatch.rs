@@ -37,7 +37,7 @@ impl Shell {
     }
 
     fn or_lost(&mut self, sent: &io::Result<()>) -> ShellControl {
-        if sent.is_err() { self.lost() } else { ShellControl::Continue }
+        if sent.is_err() { self.on_terminal_loss() } else { ShellControl::Continue }
     }
 
     /// Sends a sequence other than drawing to the terminal, if the terminal is in use and supports it.
@@ -55,7 +55,7 @@ impl Shell {
             (ShellControl::Continue, "not copied: this terminal has no clipboard".to_owned())
         } else {
             match osc::copy(text, host.multiplexer) {
-                Some(bytes) => (self.tell(&bytes), osc::copied(text.len(), host)),
+                Some(bytes) => (self.tell(&bytes), osc::copy_sentence(text.len(), host)),
                 None => {
                     let mouse = self.model.keymap.key_label(Context::Global, Action::ToggleMouse);
                     (ShellControl::Continue, osc::too_long(text.len(), &mouse))

@@ -29,7 +29,7 @@ impl Line {
     pub fn open() -> Self {
         let gone = Arc::new(Notify::new());
         let line = io::stdin().as_fd().try_clone_to_owned();
-        let watch = line.and_then(watched).ok().map(|watched| {
+        let watch = line.and_then(watch).ok().map(|watched| {
             let tell = Arc::clone(&gone);
             tokio::spawn(async move {
                 hung_up(&watched).await;
@@ -43,7 +43,7 @@ impl Line {
     }
 
     /// Resolves once when the line is hung up; from then on standard input yields nothing. Cancel-safe.
-    pub async fn lost(&self) {
+    pub async fn wait_for_hangup(&self) {
         self.gone.notified().await;
     }
 }
@@ -85,7 +85,7 @@ fn silence() -> io::Result<()> {
     deprecated,
     reason = "the one safe constructor; what is watched is owned, so it stays open meanwhile"
 )]
-fn watched(line: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+fn watch(line: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(line, HANGUP)
 }
 

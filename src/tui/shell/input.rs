@@ -12,7 +12,7 @@ pub fn input(event: Event) -> Option<Input> {
     match event {
         Event::Key(event) => key(event).map(Input::Key),
         Event::Paste(text) => Some(Input::Paste(text)),
-        // The signal reports this too, and its handler asks for the newest size: see `Shell::resized`.
+        // The signal reports this too, and its handler asks for the newest size: see `Shell::on_resize`.
         Event::Resize(..) => None,
         Event::FocusGained => Some(Input::Window(Window::Focused)),
         Event::FocusLost => Some(Input::Window(Window::Unfocused)),

@@ -56,7 +56,7 @@ impl LinkTable {
             return;
         }
         for LinkedCells { row, columns, link } in linked {
-            let colour = carried(self.number(link));
+            let colour = link_colour(self.number(link));
             for column in columns.clone() {
                 if let Some(cell) = buffer.cell_mut(Position { x: column, y: *row }) {
                     cell.underline_color = colour;
@@ -92,7 +92,7 @@ impl LinkTable {
 }
 
 /// Encodes a number of at most 24 bits as a colour.
-fn carried(number: u32) -> Color {
+fn link_colour(number: u32) -> Color {
     let [_, red, green, blue] = number.to_be_bytes();
     Color::Rgb(red, green, blue)
 }

@@ -5,7 +5,7 @@ use crate::tui::msg::Alert;
 
 /// Returns `co` and the number of pending requests. The title is never animated.
 pub fn title(model: &Model) -> String {
-    match model.waiting() {
+    match model.waiting_count() {
         0 => "co".to_owned(),
         waiting => format!("co {}{waiting}", model.glyphs.waiting),
     }

@@ -60,7 +60,7 @@ fn through_screen(sequence: &[u8]) -> Vec<u8> {
 }
 
 /// Describes the copy of a text of this many bytes, without claiming that it arrived.
-pub fn copied(bytes: usize, host: Host) -> String {
+pub fn copy_sentence(bytes: usize, host: Host) -> String {
     let size = size(bytes);
     match host.multiplexer {
         Multiplexer::Nothing => format!("sent to the terminal's clipboard ({size})"),

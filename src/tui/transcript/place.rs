@@ -72,7 +72,7 @@ impl Transcript {
     }
 
     /// Returns the cells on the screen.
-    pub fn seen(&self) -> Range<usize> {
+    pub fn visible_cells(&self) -> Range<usize> {
         let blocks = self.visible.first().zip(self.visible.last());
         blocks.map_or(0..0, |(first, last)| first.block..(last.block + 1).min(self.cells.len()))
     }

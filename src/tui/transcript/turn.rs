@@ -20,7 +20,7 @@ impl Transcript {
     }
 
     /// Returns the cells that the running turn may change.
-    pub fn fresh(&self) -> &[Cell] {
+    pub fn fresh_cells(&self) -> &[Cell] {
         &self.cells[self.fresh..]
     }
 

@@ -50,7 +50,7 @@ pub enum KeyMeaning {
 }
 
 pub fn meaning(model: &Model, key: Key) -> KeyMeaning {
-    if key.typed().is_none() {
+    if key.typed_char().is_none() {
         let action = model.keymap.action(&[Context::Global], key);
         let focuses = matches!(action, Some(Action::ToggleFocus | Action::FocusCard));
         return if focuses { KeyMeaning::Focus } else { KeyMeaning::Command };
@@ -68,8 +68,8 @@ pub fn give_back(model: &mut Model, key: Option<(Key, usize)>) {
     model.focus = Focus::Composer;
     model.auto_focus.is_on = false;
     select::drop_mark(model);
-    if let Some((c, times)) = key.and_then(|(key, times)| Some((key.typed()?, times))) {
+    if let Some((c, times)) = key.and_then(|(key, times)| Some((key.typed_char()?, times))) {
         model.composer.editor.insert(&c.to_string().repeat(times));
-        model.composer.touched(model.now_ms);
+        model.composer.on_edit(model.now_ms);
     }
 }

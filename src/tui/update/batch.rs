@@ -9,7 +9,7 @@ use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
 use crate::frontend::protocol::ClientRequest;
-use crate::tui::batch::{Question, awaited, dropped, numbers, rows};
+use crate::tui::batch::{Question, awaited_cards, dropped_rows, numbers, rows};
 use crate::tui::cards::{Card, Cards, SentDecision};
 use crate::tui::cells::CallState;
 use crate::tui::keys::ListKey;
@@ -50,7 +50,7 @@ fn leave_what_is_gone(model: &mut Model) {
     let is_gone = |id: &RequestId| model.cards.find(id).is_none_or(|card| card.is_postponed);
     let gone = !model.batch.writing.is_empty() && model.batch.writing.iter().all(is_gone);
     model.batch.writing = match model.cards.current() {
-        _ if model.batch.list.is_refusing() => model.batch.list.refused().to_vec(),
+        _ if model.batch.list.is_refusing() => model.batch.list.refused_ids().to_vec(),
         Some(card) if card.is_opened() => vec![card.request.id.clone()],
         Some(_) | None => Vec::new(),
     };
@@ -165,7 +165,7 @@ fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
     let mut words = Vec::new();
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| approved.contains(&row.card.request.id)) {
         let awaited: Vec<&RequestId> =
-            awaited(&model.cards, row.card).into_iter().map(|card| &card.request.id).collect();
+            awaited_cards(&model.cards, row.card).into_iter().map(|card| &card.request.id).collect();
         let holds =
             |at: &usize| !rows[*at].card.is_decided() && awaited.contains(&&rows[*at].card.request.id);
         let open: Vec<usize> = (0..rows.len()).filter(holds).collect();
@@ -180,7 +180,7 @@ fn waits(model: &Model, approved: &[RequestId]) -> Option<String> {
 fn say_dropped(model: &mut Model, denied: &[RequestId]) {
     let rows = rows(&model.cards, &model.batch.list);
     let at = |id: &RequestId| rows.iter().position(|row| row.card.request.id == *id);
-    let lost = dropped(&rows, &denied.iter().filter_map(at).collect::<Vec<_>>());
+    let lost = dropped_rows(&rows, &denied.iter().filter_map(at).collect::<Vec<_>>());
     let lost = (!lost.is_empty()).then(|| format!("also cancelled: {}", numbers(&lost)));
     model.batch.list.advice = lost;
 }

@@ -27,15 +27,15 @@ pub fn act(model: &mut Model, answer: CapAnswer, cmds: &mut Vec<Cmd>) {
 }
 
 /// Shows the question when a turn reaches a cap.
-pub fn reached(model: &mut Model, question: CapQuestion) {
+pub fn on_cap(model: &mut Model, question: CapQuestion) {
     model.cap = Some(CapCard { question, said: None });
     phase(model, Phase::Paused);
 }
 
 /// Closes the question when the turn has received the answer.
-pub fn answered(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
+pub fn on_answer(model: &mut Model, question: &CapQuestion, answer: CapAnswer) {
     model.cap = None;
-    if let Some(text) = sentences::cap_answered(question, answer) {
+    if let Some(text) = sentences::cap_answer_effect(question, answer) {
         note(model, &text);
         phase(model, Phase::Asking);
     }

@@ -114,7 +114,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
                 let unread = key == CardKey::YesUnread && card.is_offered_unread;
                 yes(model, approval, unread.then_some(SeenPart::All), cmds);
             }
-            None if card.request.plan.question.is_some() => unanswered(model),
+            None if card.request.plan.question.is_some() => explain_answering(model),
             None => {
                 let no = Action::Card(CardKey::No);
                 card.advice = Some(nothing_left(&model.keymap, Context::Card, no));
@@ -140,7 +140,7 @@ fn choose(model: &mut Model, number: usize, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current_mut() else { return };
     let Some(question) = &card.request.plan.question else { return };
     if number > question.options.len() {
-        return unanswered(model);
+        return explain_answering(model);
     }
     if question.many {
         if !card.chosen.remove(&number) {
@@ -155,7 +155,7 @@ fn choose(model: &mut Model, number: usize, cmds: &mut Vec<Cmd>) {
 }
 
 /// Says how a question is answered; one without options is answered in its form.
-fn unanswered(model: &mut Model) {
+fn explain_answering(model: &mut Model) {
     let Some(card) = model.cards.current_mut() else { return };
     let Some(question) = &card.request.plan.question else { return };
     match question.options.len() {
@@ -396,7 +396,7 @@ pub fn to_edge(model: &mut Model, end: Direction) -> bool {
 }
 
 /// Handles a change of the text in the card.
-pub fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
+pub fn on_change(model: &mut Model, cmds: &mut Vec<Cmd>) {
     model.dialogue.withdraw();
     if model.is_list() {
         model.batch.list.advice = None;
@@ -406,7 +406,7 @@ pub fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
     card.advice = None;
     match &mut card.stage {
         CardStage::Editing(form) => form.validate(),
-        CardStage::Rule(written) => rule::changed(written, cmds),
+        CardStage::Rule(written) => rule::on_change(written, cmds),
         CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {}
     }
 }

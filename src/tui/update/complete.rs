@@ -59,7 +59,7 @@ fn enter(model: &mut Model, cmds: &mut Vec<Cmd>) {
 
 /// Clears the word and runs the action of the chosen row; returns whether the row has one.
 fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
-    let chosen = model.completion.popup.as_ref().and_then(|popup| popup.chosen().cloned());
+    let chosen = model.completion.popup.as_ref().and_then(|popup| popup.chosen_row().cloned());
     let Some(row) = chosen.filter(|row| row.does != RowAction::Writes) else { return false };
     if let (RowAction::OpensSession(_), Some(_)) = (&row.does, &model.turn) {
         model.flash(&stop_first(&model.keymap));
@@ -67,7 +67,7 @@ fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
     }
     model.completion.close();
     model.composer.editor.replace("");
-    model.composer.touched(model.now_ms);
+    model.composer.on_edit(model.now_ms);
     match row.does {
         RowAction::Writes => {}
         RowAction::OpensSession(session) => panel::open_session(model, session, cmds),
@@ -78,7 +78,7 @@ fn does(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
 }
 
 fn meant(popup: &Popup, length: usize) -> EnterAction {
-    let Some(row) = popup.chosen().filter(|_| !popup.is_complete()) else { return EnterAction::Send };
+    let Some(row) = popup.chosen_row().filter(|_| !popup.is_complete()) else { return EnterAction::Send };
     match (&popup.word.kind, popup.choice) {
         (WordKind::Command, choice) if row.does != RowAction::Writes => {
             // Letters that stand apart in a name are no choice: the line may be a mistyped command.
@@ -101,7 +101,7 @@ fn meant(popup: &Popup, length: usize) -> EnterAction {
 /// Writes the chosen row into the composer. A complete word gets a space, unless it is sent at once.
 fn accept(model: &mut Model, is_sent: bool) {
     let Some(popup) = model.completion.popup.take() else { return };
-    let Some(row) = popup.chosen() else {
+    let Some(row) = popup.chosen_row() else {
         model.completion.popup = Some(popup);
         return;
     };
@@ -122,7 +122,7 @@ fn accept(model: &mut Model, is_sent: bool) {
         text.push(' ');
     }
     model.composer.editor.put(*from, *to, &text);
-    model.composer.touched(model.now_ms);
+    model.composer.on_edit(model.now_ms);
     let Some(word) = word(&model.composer.editor) else { return };
     match kind {
         // Completion continues with the content of the folder.
@@ -206,7 +206,7 @@ pub fn offer(model: &mut Model, cmds: &mut Vec<Cmd>) -> bool {
 }
 
 /// Takes what a tool server suggests, if it is still wanted.
-pub fn suggested(model: &mut Model, command: String, argument: String, values: &[String]) {
+pub fn on_suggestions(model: &mut Model, command: String, argument: String, values: &[String]) {
     if let Some(template) = command.strip_prefix('@') {
         return suggested_resources(model, template, values);
     }

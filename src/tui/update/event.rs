@@ -8,7 +8,7 @@ use crate::frontend::protocol::Tone;
 use crate::frontend::sentences;
 use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 use crate::tool::TODO;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Thinking, conversation};
 use crate::tui::keys::{Action, Context};
@@ -20,25 +20,25 @@ pub fn take(model: &mut Model, event: Event) {
         turn.last_event_ms = model.now_ms;
     }
     match event {
-        Event::Prompted { parts } => prompted(model, &parts),
-        Event::TextDelta { text } => text_delta(model, &text),
-        Event::TextCommitted { text } => text_committed(model, text),
-        Event::ThinkingDelta { text } => thinking_delta(model, &text),
-        Event::ThinkingCommitted { text } => thinking_committed(model, &text),
-        Event::ToolArgs { index, name, delta } => tool_args(model, index, name, &delta),
-        Event::ToolCall { call } => tool_call(model, &call),
+        Event::Prompted { parts } => on_prompt(model, &parts),
+        Event::TextDelta { text } => on_text_delta(model, &text),
+        Event::TextCommitted { text } => on_text_commit(model, text),
+        Event::ThinkingDelta { text } => on_thinking_delta(model, &text),
+        Event::ThinkingCommitted { text } => on_thinking_commit(model, &text),
+        Event::ToolArgs { index, name, delta } => on_tool_args(model, index, name, &delta),
+        Event::ToolCall { call } => on_tool_call(model, &call),
         Event::ToolPlanned { call, plan: _ } => {
             if let Some(row) = model.transcript.call_mut(&call.id) {
                 row.becomes(&call.name, &call.args);
             }
         }
-        Event::ToolRunning { call } => tool_running(model, &call),
+        Event::ToolRunning { call } => on_tool_start(model, &call),
         Event::ToolProgress { progress } => {
             if let Some(row) = model.transcript.call_mut(&progress.call) {
                 row.push(&progress.text);
             }
         }
-        Event::ToolReturn { call, returned } => tool_return(model, &call, &returned),
+        Event::ToolReturn { call, returned } => on_tool_return(model, &call, &returned),
         Event::ApprovalNeeded { request } => {
             if let Some(row) = model.transcript.call_mut(&request.call) {
                 row.wait(&request.args);
@@ -56,7 +56,7 @@ pub fn take(model: &mut Model, event: Event) {
             let since_ms = model.now_ms;
             model.retry = Some(Retry { class, message, since_ms, wait, attempt, of, then, sent: false });
         }
-        Event::FellBack { from, to, class: _, why } => fell_back(model, &from, to, &why),
+        Event::FellBack { from, to, class: _, why } => on_fallback(model, &from, to, &why),
         Event::Refused { why } => {
             let title = "no answer".to_owned();
             model.transcript.push(Cell::new(CellKind::Local { title, text: why, tone: Tone::Warning }));
@@ -69,8 +69,8 @@ pub fn take(model: &mut Model, event: Event) {
             end_live(model);
             phase(model, Phase::Asking);
         }
-        Event::CapReached { question } => cap::reached(model, question),
-        Event::CapAnswered { question, answer } => cap::answered(model, &question, answer),
+        Event::CapReached { question } => cap::on_cap(model, question),
+        Event::CapAnswered { question, answer } => cap::on_answer(model, &question, answer),
         Event::Usage { usage, model: _, cost } => {
             if let Some(turn) = &mut model.turn {
                 turn.used.count(Some(usage), cost, None);
@@ -80,22 +80,22 @@ pub fn take(model: &mut Model, event: Event) {
                 turn.streamed = 0;
             }
         }
-        Event::Compacting { messages } => note(model, &sentences::compacting(messages)),
-        Event::Compacted { compacted } => compacted_now(model, &compacted),
+        Event::Compacting { messages } => note(model, &sentences::compaction_start(messages)),
+        Event::Compacted { compacted } => on_compaction(model, &compacted),
         Event::Status { text } => note(model, &text),
         Event::DecisionsLost { requests, text } => {
             if let Some(panel) = &mut model.panel {
-                panel.state_mut().decisions_lost(&requests, &text);
+                panel.state_mut().on_decisions_lost(&requests, &text);
             }
             note(model, &text);
         }
-        Event::TurnEnded { end } => turn_ended(model, end),
+        Event::TurnEnded { end } => on_turn_end(model, end),
     }
 }
 
 /// Shows the boundary in the transcript: what is above is known to the model by the summary only.
-fn compacted_now(model: &mut Model, compacted: &CompactionReport) {
-    let line = sentences::compacted(compacted);
+fn on_compaction(model: &mut Model, compacted: &CompactionReport) {
+    let line = sentences::compaction(compacted);
     match &compacted.summary {
         Summary::None { .. } => note(model, &line),
         Summary::Written { text, .. } => {
@@ -107,16 +107,16 @@ fn compacted_now(model: &mut Model, compacted: &CompactionReport) {
 }
 
 /// Shows the failover in the transcript, and in the header until the turn ends.
-fn fell_back(model: &mut Model, from: &str, to: String, why: &str) {
+fn on_fallback(model: &mut Model, from: &str, to: String, why: &str) {
     model.retry = None;
-    note(model, &sentences::fell_back(from, &to, why));
+    note(model, &sentences::failover(from, &to, why));
     if let Some(turn) = &mut model.turn {
         turn.stand_in = Some(to);
     }
 }
 
 /// Records streamed data; the request was answered, so a retry is over.
-fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
+fn on_stream(model: &mut Model, bytes: usize, phase: Phase) {
     drop_failed_text(model);
     model.retry = None;
     if let Some(turn) = &mut model.turn {
@@ -125,7 +125,7 @@ fn streamed(model: &mut Model, bytes: usize, phase: Phase) {
     }
 }
 
-fn prompted(model: &mut Model, parts: &[UserPart]) {
+fn on_prompt(model: &mut Model, parts: &[UserPart]) {
     keep(model);
     for part in parts {
         if let UserPart::Text { text } = part
@@ -152,8 +152,8 @@ fn drop_failed_text(model: &mut Model) {
     }
 }
 
-fn text_delta(model: &mut Model, text: &str) {
-    streamed(model, text.len(), Phase::Answering);
+fn on_text_delta(model: &mut Model, text: &str) {
+    on_stream(model, text.len(), Phase::Answering);
     end_thinking(model);
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Answer(answer) if answer.is_live());
     if model.transcript.part_mut().filter(live).is_none() {
@@ -164,8 +164,8 @@ fn text_delta(model: &mut Model, text: &str) {
     }
 }
 
-fn text_committed(model: &mut Model, text: String) {
-    streamed(model, 0, Phase::Answering);
+fn on_text_commit(model: &mut Model, text: String) {
+    on_stream(model, 0, Phase::Answering);
     end_thinking(model);
     model.last_answer = Some(text.clone());
     let live =
@@ -179,8 +179,8 @@ fn text_committed(model: &mut Model, text: String) {
     }
 }
 
-fn thinking_delta(model: &mut Model, text: &str) {
-    streamed(model, text.len(), Phase::Thinking);
+fn on_thinking_delta(model: &mut Model, text: &str) {
+    on_stream(model, text.len(), Phase::Thinking);
     let now = model.now_ms;
     let live = |cell: &&mut Cell| matches!(&cell.kind, CellKind::Thinking(thinking) if thinking.is_live());
     if model.transcript.part_mut().filter(live).is_none() {
@@ -201,7 +201,7 @@ fn live_thinking(model: &mut Model) -> Option<&mut Thinking> {
     if let CellKind::Thinking(thinking) = &mut cell.kind { Some(thinking) } else { None }
 }
 
-fn thinking_committed(model: &mut Model, text: &str) {
+fn on_thinking_commit(model: &mut Model, text: &str) {
     drop_failed_text(model);
     let now = model.now_ms;
     match live_thinking(model) {
@@ -210,7 +210,8 @@ fn thinking_committed(model: &mut Model, text: &str) {
         None if text.trim().is_empty() => {}
         None => {
             let shown = |kind: &CellKind| matches!(kind, CellKind::Thinking(_));
-            let folded = model.transcript.fresh().iter().any(|cell| cell.provisional && shown(&cell.kind));
+            let folded =
+                model.transcript.fresh_cells().iter().any(|cell| cell.provisional && shown(&cell.kind));
             if !folded {
                 model.transcript.push(Cell::provisional(CellKind::Thinking(Thinking::committed(text))));
             }
@@ -229,8 +230,8 @@ fn end_thinking(model: &mut Model) {
     }
 }
 
-fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
-    streamed(model, delta.len(), Phase::Answering);
+fn on_tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
+    on_stream(model, delta.len(), Phase::Answering);
     end_thinking(model);
     let is_it = |kind: &CellKind| matches!(kind, CellKind::CallDraft(draft) if draft.index == index);
     if model.transcript.newest_mut(is_it).is_none() {
@@ -241,7 +242,7 @@ fn tool_args(model: &mut Model, index: usize, name: String, delta: &str) {
     }
 }
 
-fn tool_call(model: &mut Model, call: &ToolCall) {
+fn on_tool_call(model: &mut Model, call: &ToolCall) {
     drop_failed_text(model);
     end_live(model);
     keep(model);
@@ -249,7 +250,7 @@ fn tool_call(model: &mut Model, call: &ToolCall) {
     if model.transcript.call_mut(&call.id).is_some() {
         return;
     }
-    let row = |preview| CellKind::Call(Box::new(CallRow::new(call).previewed(preview)));
+    let row = |preview| CellKind::Call(Box::new(CallRow::new(call).with_preview(preview)));
     // Drafts and calls arrive in the same order, so the oldest draft belongs to this call.
     for cell in model.transcript.fresh_mut() {
         if let CellKind::CallDraft(draft) = &cell.kind {
@@ -260,10 +261,10 @@ fn tool_call(model: &mut Model, call: &ToolCall) {
     model.transcript.push(Cell::new(row(None)));
 }
 
-fn tool_running(model: &mut Model, call: &ToolCall) {
+fn on_tool_start(model: &mut Model, call: &ToolCall) {
     let now = model.now_ms;
     if model.transcript.call_mut(&call.id).is_none() {
-        tool_call(model, call);
+        on_tool_call(model, call);
     }
     if let Some(row) = model.transcript.call_mut(&call.id) {
         row.becomes(&call.name, &call.args);
@@ -275,7 +276,7 @@ fn tool_running(model: &mut Model, call: &ToolCall) {
     }
 }
 
-fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
+fn on_tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
     let now = model.now_ms;
     if call.name.as_str() == TODO
         && let Some(steps) = steps::of_return(returned)
@@ -283,7 +284,7 @@ fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
         model.steps = steps;
     }
     if model.transcript.call_mut(&call.id).is_none() {
-        tool_call(model, call);
+        on_tool_call(model, call);
     }
     let Some(row) = model.transcript.call_mut(&call.id) else { return };
     let ran = row.state == CallState::Running;
@@ -295,18 +296,18 @@ fn tool_return(model: &mut Model, call: &ToolCall, returned: &ToolReturn) {
     rest(model);
 }
 
-fn turn_ended(model: &mut Model, end: TurnEnd) {
+fn on_turn_end(model: &mut Model, end: TurnEnd) {
     let used = model.turn.as_ref().map(|turn| turn.used).unwrap_or_default();
     let has_plan = model.turn.as_ref().is_some_and(|turn| turn.has_plan);
     let is_part = |cell: &Cell| cell.provisional && cell.kind.is_of_reply();
-    let is_cut = model.transcript.fresh().iter().any(is_part);
+    let is_cut = model.transcript.fresh_cells().iter().any(is_part);
     end_turn(model);
     if is_cut && matches!(end, TurnEnd::Failed { .. }) {
         note(model, sentences::CUT_OFF);
     }
     if used.usd > Usd(0) {
         let at_least = if used.unpriced > 0 { "at least " } else { "" };
-        let tokens = grouped(used.tokens);
+        let tokens = group_digits(used.tokens);
         note(model, &format!("this turn cost {at_least}{} for {tokens} tokens", used.usd));
     }
     match end {
@@ -316,7 +317,7 @@ fn turn_ended(model: &mut Model, end: TurnEnd) {
         TurnEnd::Completed => {}
         TurnEnd::Deferred => {
             let key = model.keymap.around(" (", Context::Global, Action::FocusCard, ")");
-            let text = sentences::deferred(&format!("here{key}"));
+            let text = sentences::deferral(&format!("here{key}"));
             model.transcript.push(Cell::new(CellKind::Waits { text }));
         }
         TurnEnd::Interrupted => note(model, sentences::STOPPED),

@@ -58,7 +58,7 @@ fn unturned_words(why: FormSwitchError, keymap: &Keymap) -> String {
 }
 
 /// Handles a character in a field without text: a space selects the next choice. Returns whether it did.
-pub fn typed(model: &mut Model, c: char) -> bool {
+pub fn on_char(model: &mut Model, c: char) -> bool {
     c == ' ' && turn(model, true)
 }
 
@@ -118,7 +118,7 @@ pub fn open_outside(card: &Card, cmds: &mut Vec<Cmd>) {
 /// Takes arguments back from the user's editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str) {
     model.dialogue.withdraw();
-    let Some(card) = edited(model, id) else { return };
+    let Some(card) = edited_card(model, id) else { return };
     if let CardStage::Editing(form) = &mut card.stage {
         form.take(text.trim_end_matches('\n'));
         card.advice = None;
@@ -128,7 +128,7 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str) {
 }
 
 /// Returns the card of a request whose text was edited, unless it was decided in the meantime.
-pub fn edited<'a>(model: &'a mut Model, id: &RequestId) -> Option<&'a mut Card> {
+pub fn edited_card<'a>(model: &'a mut Model, id: &RequestId) -> Option<&'a mut Card> {
     if model.cards.find(id).is_none() {
         model.flash("the edited request was decided in the meantime");
     }
@@ -137,7 +137,7 @@ pub fn edited<'a>(model: &'a mut Model, id: &RequestId) -> Option<&'a mut Card> 
 
 /// Takes the reason of a denial back from the user's editor.
 pub fn take_reason(model: &mut Model, id: &RequestId, text: &str) {
-    let Some(card) = edited(model, id) else { return };
+    let Some(card) = edited_card(model, id) else { return };
     let text = text.trim_end_matches('\n');
     if let CardStage::Reason(editor) = &mut card.stage {
         editor.replace(text);

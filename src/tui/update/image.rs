@@ -3,24 +3,24 @@
 //! A path is inserted as text at once; if the shell finds that it names an image, a chip replaces it. No file is read
 //! here.
 
-use crate::frontend::images::{ImageError, SeenImage, dropped};
+use crate::frontend::images::{ImageError, SeenImage, path_lists};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, PastedItem};
 
 /// Asks the shell to check pasted text for image paths.
-pub fn pasted(model: &Model, text: &str, cmds: &mut Vec<Cmd>) {
+pub fn on_paste(model: &Model, text: &str, cmds: &mut Vec<Cmd>) {
     let Some(header) = &model.header else { return };
-    if !dropped(text).is_empty() {
+    if !path_lists(text).is_empty() {
         cmds.push(Cmd::Name { text: text.to_owned(), folder: header.workspace.clone() });
     }
 }
 
 /// Takes the result of that check.
-pub fn named(model: &mut Model, text: &str, images: Result<Vec<SeenImage>, ImageError>) {
+pub fn on_check(model: &mut Model, text: &str, images: Result<Vec<SeenImage>, ImageError>) {
     match images {
         Ok(images) => {
             model.composer.editor.show_images(text, &images);
-            model.composer.touched(model.now_ms);
+            model.composer.on_edit(model.now_ms);
         }
         Err(error) => model.say(&error.to_string()),
     }
@@ -42,5 +42,5 @@ pub fn clip(model: &mut Model, clip: Result<PastedItem, String>) {
         Ok(PastedItem::Text(text)) => model.composer.editor.paste(&text),
         Ok(PastedItem::Image(seen)) => model.composer.editor.insert_images(&[seen]),
     }
-    model.composer.touched(model.now_ms);
+    model.composer.on_edit(model.now_ms);
 }

@@ -80,7 +80,7 @@ fn perform(model: &mut Model, key: Key, binding: &Binding, cmds: &mut Vec<Cmd>) 
     if binding.protection == KeyProtection::Approves
         && (cmds.len() > before || model.dialogue.is_approved_once())
     {
-        model.presses.approved(key, model.now_ms);
+        model.presses.on_approval(key, model.now_ms);
     }
 }
 
@@ -88,7 +88,7 @@ fn take(model: &mut Model, key: Key, again: bool, cmds: &mut Vec<Cmd>) {
     let chord_begun = std::mem::take(&mut model.chord_begun);
     let layer = model.place().layer();
     if card::is_guarded(model) {
-        return guarded(model, key, cmds);
+        return on_guarded_key(model, key, cmds);
     }
     let second = chord_begun.then(|| model.keymap.binding(&[Context::Chord], key)).flatten();
     let binding = second.or_else(|| model.keymap.binding(&layer, key));
@@ -113,7 +113,7 @@ fn take(model: &mut Model, key: Key, again: bool, cmds: &mut Vec<Cmd>) {
         }
         Some(_) | None => match binding {
             Some(binding) => perform(model, key, binding, cmds),
-            None => typed(model, key, cmds),
+            None => on_unbound_key(model, key, cmds),
         },
     }
 }
@@ -122,13 +122,13 @@ fn take(model: &mut Model, key: Key, again: bool, cmds: &mut Vec<Cmd>) {
 fn with_text(model: &mut Model, action: Action, key: Key, cmds: &mut Vec<Cmd>) {
     match model.keymap.action(&[Context::Text], key) {
         Some(action) => act(model, action, cmds),
-        None if key.typed().is_some() => typed(model, key, cmds),
+        None if key.typed_char().is_some() => on_unbound_key(model, key, cmds),
         None => act(model, action, cmds),
     }
 }
 
 /// Handles a key while a card is guarded: global chords work; any other key restarts the guard time.
-fn guarded(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
+fn on_guarded_key(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     if key.mods != Mods::NONE
         && let Some(action) = model.keymap.action(&[Context::Global], key)
     {
@@ -181,16 +181,16 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
     }
 }
 
-fn typed(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
-    let Some(c) = key.typed() else { return };
+fn on_unbound_key(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
+    let Some(c) = key.typed_char() else { return };
     model.recent = None;
-    if panel::with(model, cmds, |panel, cx| panel.typed(c, cx)).is_some() || form::typed(model, c) {
+    if panel::with(model, cmds, |panel, cx| panel.on_char(c, cx)).is_some() || form::on_char(model, c) {
         return;
     }
     if let Some(editor) = editor(model) {
         let mut buffer = [0; 4];
         editor.insert(c.encode_utf8(&mut buffer));
-        changed(model, cmds);
+        on_change(model, cmds);
     }
 }
 
@@ -228,18 +228,18 @@ pub fn paste(model: &mut Model, text: &str, cmds: &mut Vec<Cmd>) {
         let names_images = !matches!(editor.items().first().map(Item::text), Some("!" | "/"));
         editor.paste(text);
         if names_images {
-            image::pasted(model, text, cmds);
+            image::on_paste(model, text, cmds);
         }
     }
-    changed(model, cmds);
+    on_change(model, cmds);
 }
 
 /// Handles a change of the focused text.
-fn changed(model: &mut Model, cmds: &mut Vec<Cmd>) {
+fn on_change(model: &mut Model, cmds: &mut Vec<Cmd>) {
     match model.focus {
-        Focus::Composer if model.find.is_some() => find::keys::changed(model),
-        Focus::Composer => model.composer.touched(model.now_ms),
-        Focus::Card => card::changed(model, cmds),
+        Focus::Composer if model.find.is_some() => find::keys::on_change(model),
+        Focus::Composer => model.composer.on_edit(model.now_ms),
+        Focus::Card => card::on_change(model, cmds),
         Focus::Transcript => {}
     }
 }
@@ -313,7 +313,7 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
 fn edit(model: &mut Model, edit: TextEdit, cmds: &mut Vec<Cmd>) {
     let Some(editor) = editor(model) else { return };
     editor.edit(edit);
-    changed(model, cmds);
+    on_change(model, cmds);
 }
 
 /// Moves in the focused text; beyond its first and last row lies the history.

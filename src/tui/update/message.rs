@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::turn::{begin_turn, end_turn, no_wait, stopped};
+use super::turn::{begin_turn, end_turn, no_wait, on_stop_end};
 use super::{batch, complete, panel, rule, settled};
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientQuery, CommandLine, QueryAnswer, ServerMessage, Tone};
@@ -27,7 +27,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
                 model.composer.editor.replace(&text);
             }
         }
-        ServerMessage::Refused { text, reason } => refused(model, &text, &reason),
+        ServerMessage::Refused { text, reason } => on_refusal(model, &text, &reason),
         ServerMessage::Inputs { lines } => model.composer.recall(&lines),
         ServerMessage::Known { commands, tools } => {
             let CompletionSources { sessions, suggested, .. } = std::mem::take(&mut model.known);
@@ -55,21 +55,21 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         message @ (ServerMessage::LoginTried { .. }
         | ServerMessage::ModelsChanged { .. }
         | ServerMessage::ServersChanged { .. }) => panel::tell(model, message, cmds),
-        ServerMessage::RuleSaved { request, file } => rule::saved(model, &request, file),
+        ServerMessage::RuleSaved { request, file } => rule::on_save(model, &request, file),
         // Its form has nothing left to do, and the next one begins anew.
         ServerMessage::RuleAllowsNothing { request } => {
             model.cards.find_mut(&request).into_iter().for_each(Card::end_rule);
         }
         ServerMessage::RuleNotSaved { request, why } => {
-            rule::tell(model, &request, |rule| rule.not_saved(why));
+            rule::tell(model, &request, |rule| rule.on_save_failure(why));
         }
-        ServerMessage::Entered => entered(model),
+        ServerMessage::Entered => on_session_change(model),
         ServerMessage::TurnBegan => begin_turn(model),
         ServerMessage::Idle => {
             end_turn(model);
             model.cards.undecide();
         }
-        ServerMessage::Keys { filter } => panel::open(model, Panel::Help(Help::filtered(&filter)), cmds),
+        ServerMessage::Keys { filter } => panel::open(model, Panel::Help(Help::with_filter(&filter)), cmds),
         ServerMessage::Local { title, text, tone } => {
             if let Some(panel) = &mut model.panel {
                 panel.state_mut().observe_message(&text);
@@ -92,7 +92,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
                 shell.end(outcome, took);
             }
             model.shell_runs = false;
-            stopped(model);
+            on_stop_end(model);
         }
         ServerMessage::Waiting { requests } => {
             model.cards.replace(requests);
@@ -112,18 +112,18 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
 pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: &mut Vec<Cmd>) {
     match (query, answer) {
         (ClientQuery::Suggest { command, argument, .. }, QueryAnswer::Suggest { values }) => {
-            complete::suggested(model, command, argument, &values);
+            complete::on_suggestions(model, command, argument, &values);
         }
         (_, QueryAnswer::Files { paths }) => complete::files(model, paths),
         (_, QueryAnswer::Sessions { sessions }) => complete::sessions(model, sessions),
         (ClientQuery::DraftRule { request }, QueryAnswer::DraftRule { widths }) => {
-            rule::tell(model, &request, |rule| rule.drafted(widths));
+            rule::tell(model, &request, |rule| rule.set_widths(widths));
         }
         (ClientQuery::DraftRule { request }, QueryAnswer::Failed) => {
-            rule::tell(model, &request, RuleForm::not_drafted);
+            rule::tell(model, &request, RuleForm::on_draft_failure);
         }
         (ClientQuery::CheckRule { text }, QueryAnswer::CheckRule { check }) => {
-            rule::checked(model, &text, &check, cmds);
+            rule::on_check(model, &text, &check, cmds);
         }
         (query, answer) => {
             panel::with(model, cmds, |panel, cx| panel.answer(query, answer, cx));
@@ -132,14 +132,14 @@ pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: 
 }
 
 /// Returns a refused prompt to the composer.
-fn refused(model: &mut Model, text: &str, reason: &str) {
+fn on_refusal(model: &mut Model, text: &str, reason: &str) {
     if let Some(at) = model.queue.iter().rposition(|queued| queued.trim() == text.trim()) {
         model.queue.remove(at);
     }
     let mut warning = format!("Not sent: {reason}.");
     if model.composer.is_empty() {
         model.composer.editor.replace(text);
-        model.composer.touched(model.now_ms);
+        model.composer.on_edit(model.now_ms);
     } else {
         warning.push_str(" It is in the prompt history.");
     }
@@ -176,7 +176,7 @@ fn transcript(model: &mut Model, messages: &[Arc<Message>], decided: Vec<PastDec
 }
 
 /// Clears the state of the previous session.
-fn entered(model: &mut Model) {
+fn on_session_change(model: &mut Model) {
     // The draft is stored with its session; here Up brings the text back.
     model.composer.leave();
     model.panel = None;

@@ -69,7 +69,7 @@ pub fn update(model: &mut Model, now_ms: u64, input: Input) -> Vec<Cmd> {
         Input::Paste(text) => key::paste(model, &text, &mut cmds),
         Input::Mouse(mouse) => mouse::take(model, mouse, &mut cmds),
         Input::Edited(edited) => outside::take(model, edited, &mut cmds),
-        Input::Named { text, images } => image::named(model, &text, images),
+        Input::Named { text, images } => image::on_check(model, &text, images),
         Input::Clipboard(clip) => image::clip(model, clip),
         Input::Update(update) => {
             let alert = alert::of(model, &update);
@@ -89,7 +89,7 @@ pub fn update(model: &mut Model, now_ms: u64, input: Input) -> Vec<Cmd> {
             (model.columns, model.rows) = (columns, rows);
             model.cards.unsee_partly();
             if let Some(panel) = &mut model.panel {
-                panel.state_mut().resized();
+                panel.state_mut().on_resize();
             }
             // Also sent after another program used the terminal: the screen may be new to the user.
             model.dialogue.show_again(model.now_ms);
@@ -128,7 +128,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
     }
     if let Some(retry) = &mut model.retry
         && !retry.sent
-        && retry.left(now).is_zero()
+        && retry.time_left(now).is_zero()
     {
         retry.sent = true;
     }

@@ -41,13 +41,13 @@ pub fn take(model: &mut Model, edited: EditedText, cmds: &mut Vec<Cmd>) {
         EditTarget::Composer if model.composer.editor.text() == text => model.say("nothing was changed"),
         EditTarget::Composer => {
             model.composer.editor.replace(&text);
-            model.composer.touched(model.now_ms);
+            model.composer.on_edit(model.now_ms);
         }
         EditTarget::Arguments(id) => form::take(model, &id, &text),
         EditTarget::Rule(id) => rule::take(model, &id, &text, cmds),
         EditTarget::Reading(id) => card::has_read(model, &id),
         EditTarget::Reason(id) => form::take_reason(model, &id, &text),
-        EditTarget::Reasons(ids) if model.batch.list.refused() == ids => {
+        EditTarget::Reasons(ids) if model.batch.list.refused_ids() == ids => {
             model.batch.list.advice = None;
             if let Some(editor) = model.batch.list.editor_mut() {
                 editor.replace(text.trim_end_matches('\n'));

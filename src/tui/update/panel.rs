@@ -18,7 +18,7 @@ use crate::tui::panel::{
 pub fn open(model: &mut Model, panel: Panel, cmds: &mut Vec<Cmd>) {
     model.completion.close();
     model.panel = Some(panel);
-    with(model, cmds, |panel, cx| panel.opened(cx));
+    with(model, cmds, |panel, cx| panel.on_open(cx));
 }
 
 /// Opens the list of services. A list that the user did not ask for opens only if nothing else is in progress.
@@ -49,7 +49,7 @@ pub fn sessions(model: &mut Model, sessions: Vec<SessionLine>, query: &str, cmds
 
 /// Opens the search in the input history.
 pub fn search(model: &mut Model, cmds: &mut Vec<Cmd>) {
-    let pick = Picker::earlier(model.composer.entered());
+    let pick = Picker::earlier(model.composer.history());
     open(model, Panel::Pick(Box::new(pick)), cmds);
 }
 
@@ -150,7 +150,7 @@ fn follow(model: &mut Model, then: PanelEffect, cmds: &mut Vec<Cmd>) -> Option<A
         }
         PanelEffect::Write(text) => {
             model.composer.editor.replace(&text);
-            model.composer.touched(model.now_ms);
+            model.composer.on_edit(model.now_ms);
             // The restored line is complete, so there is nothing to complete in it.
             model.completion.close();
             model.completion.seen = model.composer.revision;

@@ -25,7 +25,7 @@ pub fn open(model: &mut Model, scope: RuleScope, cmds: &mut Vec<Cmd>) {
     let Some(card) = model.cards.current_mut() else { return };
     if !card.is_seen() {
         card.advice = Some(unseen("read all of it before allowing more", card, keymap));
-    } else if card.hunks.skipped() > 0 {
+    } else if card.hunks.skipped_count() > 0 {
         card.advice = Some(only_once(keymap));
     } else if card.request.plan.question.is_some() {
         card.advice = Some("questions are answered each time: no rule possible".to_owned());
@@ -52,7 +52,7 @@ pub fn act(model: &mut Model, key: RuleKey, cmds: &mut Vec<Cmd>) {
         RuleKey::Reset if rule.status == RuleStatus::Drafting => {}
         RuleKey::Reset => {
             rule.reset();
-            changed(rule, cmds);
+            on_change(rule, cmds);
         }
         RuleKey::Save => save(model, cmds),
     }
@@ -96,8 +96,8 @@ fn save(model: &mut Model, cmds: &mut Vec<Cmd>) {
 }
 
 /// Requests a check of the changed text.
-pub fn changed(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
-    if let Some(text) = rule.changed() {
+pub fn on_change(rule: &mut RuleForm, cmds: &mut Vec<Cmd>) {
+    if let Some(text) = rule.on_change() {
         cmds.push(Cmd::Ask(ClientQuery::CheckRule { text }));
     }
 }
@@ -123,9 +123,9 @@ pub fn step(model: &mut Model, nav: Nav) {
 }
 
 /// Takes the check of a text, in every rule form that has this text.
-pub fn checked(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<Cmd>) {
+pub fn on_check(model: &mut Model, text: &str, check: &RuleCheck, cmds: &mut Vec<Cmd>) {
     for rule in model.cards.all_mut().filter_map(Card::rule_mut) {
-        if let Some(next) = rule.checked(text, check.clone()) {
+        if let Some(next) = rule.on_check(text, check.clone()) {
             cmds.push(Cmd::Ask(ClientQuery::CheckRule { text: next }));
         }
     }
@@ -147,7 +147,7 @@ pub fn go(model: &mut Model, to: Move) -> bool {
 /// Takes the rule back from the user's editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) {
     model.dialogue.withdraw();
-    let Some(card) = form::edited(model, id) else { return };
+    let Some(card) = form::edited_card(model, id) else { return };
     card.advice = None;
     if text.len() > LONGEST {
         card.advice = Some(format!("{} is too long for a rule: unchanged", size(text.len())));
@@ -156,12 +156,12 @@ pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) 
     let Some(rule) = card.rule_mut() else { return };
     if let Some(editor) = rule.editor_mut() {
         editor.replace(text.trim_end_matches('\n'));
-        changed(rule, cmds);
+        on_change(rule, cmds);
     }
 }
 
 /// Notes where the rule of a request was saved, for the row of its call.
-pub fn saved(model: &mut Model, request: &RequestId, file: String) {
+pub fn on_save(model: &mut Model, request: &RequestId, file: String) {
     let Some(call) = model.cards.find(request).map(|card| card.request.call.clone()) else { return };
     if let Some(row) = model.transcript.call_mut(&call) {
         row.rule_file = Some(file);

@@ -43,7 +43,7 @@ fn run_outside(model: &mut Model) {
         return model.flash("the prompt holds text; send or clear it first");
     }
     model.composer.editor.replace(&format!("!{UNSANDBOXED} {command}"));
-    model.composer.touched(model.now_ms);
+    model.composer.on_edit(model.now_ms);
     model.focus = Focus::Composer;
 }
 
@@ -57,7 +57,7 @@ pub fn enter(model: &mut Model) {
         model.focus = Focus::Composer;
         return;
     }
-    model.selection.at = model.transcript.seen().end.saturating_sub(1);
+    model.selection.at = model.transcript.visible_cells().end.saturating_sub(1);
     model.focus = Focus::Transcript;
 }
 

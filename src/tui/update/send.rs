@@ -13,7 +13,7 @@ use crate::tui::msg::Cmd;
 
 pub fn send(model: &mut Model, cmds: &mut Vec<Cmd>) {
     if model.composer.editor.break_at_backslash() {
-        return model.composer.touched(model.now_ms);
+        return model.composer.on_edit(model.now_ms);
     }
     if model.composer.editor.text().trim().is_empty() {
         return;
@@ -59,7 +59,7 @@ pub fn expand(model: &mut Model) -> bool {
     }
     match model.composer.editor.expand() {
         ExpandOutcome::NoChip => return false,
-        ExpandOutcome::Yes => model.composer.touched(model.now_ms),
+        ExpandOutcome::Yes => model.composer.on_edit(model.now_ms),
         ExpandOutcome::TooLarge => {
             let behind = " opens it in your editor";
             let editor = model.keymap.around("  ", Context::Text, Action::EditOutside, behind);
@@ -80,7 +80,7 @@ pub fn stash(model: &mut Model) {
         StashOutcome::Restored => {}
         StashOutcome::Nothing => return model.flash("nothing to stash"),
     }
-    model.composer.touched(model.now_ms);
+    model.composer.on_edit(model.now_ms);
 }
 
 /// Takes the newest queued line back into the composer.
@@ -93,5 +93,5 @@ pub fn unqueue(model: &mut Model, cmds: &mut Vec<Cmd>) {
         text = format!("{text}\n{}", model.composer.editor.text());
     }
     model.composer.editor.replace(&text);
-    model.composer.touched(model.now_ms);
+    model.composer.on_edit(model.now_ms);
 }

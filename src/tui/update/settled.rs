@@ -14,7 +14,7 @@ use crate::message::{ReturnStatus, ToolCall};
 use crate::stdx::moment::moment;
 use crate::store::PastDecision;
 use crate::tool::builtin::{AskUser, TypedTool};
-use crate::tui::batch::awaited;
+use crate::tui::batch::awaited_cards;
 use crate::tui::cards::{Card, CardStage};
 use crate::tui::cells::{CallState, Cell, CellKind, call};
 use crate::tui::model::{Focus, Model};
@@ -38,7 +38,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
             model.focus = Focus::Composer;
         }
     }
-    let (mut outcome, tone) = dropped(model, &card, settled).unwrap_or_else(|| outcome(&card, settled));
+    let (mut outcome, tone) = drop_outcome(model, &card, settled).unwrap_or_else(|| outcome(&card, settled));
     let runs_after = runs_after(model, &card, settled);
     match model.transcript.call_mut(&card.request.call) {
         Some(row) => {
@@ -68,7 +68,7 @@ pub fn take(model: &mut Model, id: &RequestId, settled: &Settlement) {
 }
 
 /// Returns the outcome of a call that was dropped because of another one.
-fn dropped(model: &Model, card: &Card, settled: &Settlement) -> Option<(DecisionSentence, Tone)> {
+fn drop_outcome(model: &Model, card: &Card, settled: &Settlement) -> Option<(DecisionSentence, Tone)> {
     let stops = model.turn.as_ref().is_some_and(|turn| turn.stop_asked);
     let is_dropped = *settled == Settlement::Withdrawn && !stops && !card.after.is_empty();
     let sentence = || DecisionSentence::of("cancelled: the call it runs after did not run");
@@ -80,7 +80,7 @@ fn runs_after(model: &Model, card: &Card, settled: &Settlement) -> Option<String
     let Settlement::Decided { approval: Approval::Approve { .. }, .. } = settled else { return None };
     let name = |card: &Card| format!("{} {}", card.request.tool, call::subject(&card.request.args));
     let before: Vec<String> =
-        awaited(&model.cards, card).into_iter().map(|card| name(card).trim().to_owned()).collect();
+        awaited_cards(&model.cards, card).into_iter().map(|card| name(card).trim().to_owned()).collect();
     let more = match before.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -120,7 +120,7 @@ fn outcome(card: &Card, settled: &Settlement) -> (DecisionSentence, Tone) {
             (sentences::decision(Some(request), approval, by, Some(&HERE), coverage), Some(by))
         }
         _ => {
-            let sentence = DecisionSentence::of(sentences::settled(Some(request), settled, Some(&HERE)));
+            let sentence = DecisionSentence::of(sentences::settlement(Some(request), settled, Some(&HERE)));
             (sentence, (*settled == Settlement::Expired).then_some(&Decider::Expiry))
         }
     };

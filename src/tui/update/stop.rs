@@ -65,7 +65,7 @@ pub fn interrupt(model: &mut Model, cmds: &mut Vec<Cmd>) {
     } else {
         let text = model.composer.take();
         cmds.push(Cmd::Send(ClientRequest::Remember { text }));
-        model.composer.touched(model.now_ms);
+        model.composer.on_edit(model.now_ms);
         let back = model.keymap.key_label(Context::Composer, Action::Move(Move::Up));
         model.flash(&format!("cleared, {back} restores it  {again}"));
     }

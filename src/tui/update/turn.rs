@@ -88,11 +88,11 @@ pub fn end_turn(model: &mut Model) {
     model.turn = None;
     model.retry = None;
     model.cap = None;
-    stopped(model);
+    on_stop_end(model);
 }
 
 /// Shortens the flash once the stopped turn or command has ended: only the next effect of the key stays.
-pub fn stopped(model: &mut Model) {
+pub fn on_stop_end(model: &mut Model) {
     let again = again(model);
     if model.armed_until.is_some()
         && let Some((words, _)) = &mut model.flash

@@ -29,11 +29,11 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
                 width,
             )]
         }
-        _ => boxed(model, retry, width),
+        _ => retry_box(model, retry, width),
     }
 }
 
-fn boxed(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
+fn retry_box(model: &Model, retry: &Retry, width: usize) -> Vec<Line> {
     let glyphs = model.glyphs;
     let stand_in = model.turn.as_ref().and_then(|turn| turn.stand_in.as_deref());
     let chosen = model.header.as_ref().map(|header| header.provider.as_str());
@@ -85,5 +85,5 @@ fn count(model: &Model, retry: &Retry) -> String {
     if retry.sent {
         return format!("{which}, sent");
     }
-    format!("{which} {}", after(retry.left(model.now_ms)))
+    format!("{which} {}", after(retry.time_left(model.now_ms)))
 }

@@ -24,7 +24,7 @@ pub fn line(model: &Model) -> Line {
     }
     // On a narrow screen the provider's name is dropped before any warning.
     let room = width.saturating_sub(right.width() + 6);
-    let (full, short, role) = named(model, header);
+    let (full, short, role) = model_names(model, header);
     let shown = if full.chars().count() <= room { full } else { short };
     let mut right = right.with(one_line_summary(&shown, room), role);
     if let Some(percent) = header.context.and_then(ContextUse::percent).filter(|_| width >= 60) {
@@ -46,7 +46,7 @@ pub fn line(model: &Model) -> Line {
 }
 
 /// Returns the current model with and without its provider, marked if it is a fallback.
-pub fn named(model: &Model, header: &Header) -> (String, String, Role) {
+pub fn model_names(model: &Model, header: &Header) -> (String, String, Role) {
     match model.turn.as_ref().and_then(|turn| turn.stand_in.as_deref()) {
         Some(stand_in) => {
             let name = stand_in.split_once('/').map_or(stand_in, |(_, name)| name);

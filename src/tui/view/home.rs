@@ -45,7 +45,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
             fact("Read-only", vec![Span::new(owner, Role::Waiting)]);
         }
     }
-    if let Some(words) = waiting(model) {
+    if let Some(words) = waiting_line(model) {
         let key = model.keymap.around(": ", Context::Global, Action::FocusCard, "");
         fact("Waiting", vec![Span::new(format!("{words}{key}"), Role::Waiting)]);
     }
@@ -80,7 +80,7 @@ pub fn lines(model: &Model) -> Vec<Line> {
 }
 
 /// Describes what is pending, and where.
-fn waiting(model: &Model) -> Option<String> {
+fn waiting_line(model: &Model) -> Option<String> {
     let words = |number: usize| count(number, "request");
     match (model.cards.count(), model.elsewhere) {
         (0, 0) => None,

@@ -24,7 +24,7 @@ struct MatchPiece {
 
 impl<'a> Marks<'a> {
     pub fn of(model: &'a Model) -> Self {
-        let found = model.find.as_ref().map(|find| found(model, find)).unwrap_or_default();
+        let found = model.find.as_ref().map(|find| match_pieces(model, find)).unwrap_or_default();
         Self { model, found }
     }
 
@@ -48,7 +48,7 @@ impl<'a> Marks<'a> {
             out = Cow::Owned(self.with_number(out.into_owned(), number));
         }
         if let Some(mark) = &self.model.selection.mark {
-            let columns = SelectedLine { line, columns: mark.columns(cell, at) }.drawn();
+            let columns = SelectedLine { line, columns: mark.columns(cell, at) }.drawn_cells();
             if !columns.is_empty() {
                 out = Cow::Owned(out.painted(&columns, |style| TextStyle { reversed: true, ..style }));
             }
@@ -71,10 +71,10 @@ impl<'a> Marks<'a> {
     }
 }
 
-fn found(model: &Model, find: &Find) -> Vec<MatchPiece> {
+fn match_pieces(model: &Model, find: &Find) -> Vec<MatchPiece> {
     let number = find.number();
     let mut out = Vec::new();
-    for at in model.transcript.seen() {
+    for at in model.transcript.visible_cells() {
         let Some(cell) = model.transcript.cells().get(at) else { continue };
         let places = find.places(at, cell);
         let current = find.current.filter(|current| current.cell == at).map(|current| current.nth);

@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::tui::bordered_box::{BorderedBox, column};
 use crate::tui::completion::{Popup, ROOMY, Row, WordKind};
-use crate::tui::fuzzy::marked;
+use crate::tui::fuzzy::marked_line;
 use crate::tui::line::{Line, TextStyle, cells};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
@@ -69,7 +69,7 @@ fn row(model: &Model, popup: &Popup, at: usize, widths: &Widths) -> Line {
     let style = if is_chosen { TextStyle::of(Role::Text).bold() } else { TextStyle::of(Role::Text) };
     let label = match widths.about {
         0 => end_of(&row.label, &row.marks, style, widths.label),
-        _ => marked(&row.label, &row.marks, style),
+        _ => marked_line(&row.label, &row.marks, style),
     };
     let line = Line::of(mark, Role::User).with(" ", Role::Text).joined(column(label, widths.label));
     if widths.about == 0 {
@@ -84,7 +84,7 @@ fn row(model: &Model, popup: &Popup, at: usize, widths: &Widths) -> Line {
 
 /// Returns the end of a long path: the name matters more than the beginning.
 fn end_of(label: &str, marks: &[usize], style: TextStyle, room: usize) -> Line {
-    let line = marked(label, marks, style);
+    let line = marked_line(label, marks, style);
     if line.width() <= room {
         return line;
     }
@@ -99,5 +99,5 @@ fn end_of(label: &str, marks: &[usize], style: TextStyle, room: usize) -> Line {
         from -= 1;
     }
     let marks: Vec<usize> = marks.iter().filter_map(|mark| mark.checked_sub(from)).collect();
-    Line::of("…", Role::Dim).joined(marked(&graphemes[from..].concat(), &marks, style))
+    Line::of("…", Role::Dim).joined(marked_line(&graphemes[from..].concat(), &marks, style))
 }

@@ -31,7 +31,7 @@ pub fn lines(model: &Model, rows: usize) -> Vec<Line> {
     if model.panel_columns() == 0 {
         return Vec::new();
     }
-    let mut body = waiting(model);
+    let mut body = waiting_lines(model);
     for section in [now(model), steps(model), context(model), money(model), session(model)] {
         if !section.is_empty() {
             body.push(Line::new());
@@ -63,8 +63,8 @@ fn more(count: usize) -> Option<Line> {
     Some(entry(&format!("{hidden} more"), Role::Dim))
 }
 
-fn waiting(model: &Model) -> Vec<Line> {
-    let (count, all) = (model.cards.count(), model.waiting());
+fn waiting_lines(model: &Model) -> Vec<Line> {
+    let (count, all) = (model.cards.count(), model.waiting_count());
     let role = if all > 0 { Role::Waiting } else { Role::Dim };
     let badge = Line::of(format!("{} {all}", model.glyphs.waiting), role);
     let mut lines = vec![title("WAITING FOR YOU", badge)];
@@ -94,7 +94,7 @@ fn waiting(model: &Model) -> Vec<Line> {
 fn now(model: &Model) -> Vec<Line> {
     let mut lines = vec![title("NOW", Line::new())];
     let spinner = model.context().spinner();
-    let running = running(model);
+    let running = running_calls(model);
     for (row, took) in running.iter().take(NAMED) {
         let what = format!("{}  {}", row.name, row.subject);
         lines.push(going(&format!("{spinner} {}", one_line_summary(&what, INNER)), &duration(*took)));
@@ -163,7 +163,7 @@ fn doing(turn: &Turn, spinner: &str) -> String {
     }
 }
 
-fn running(model: &Model) -> Vec<(&CallRow, Duration)> {
+fn running_calls(model: &Model) -> Vec<(&CallRow, Duration)> {
     let newest = model.transcript.cells().iter().rev().take(LOOKED_AT);
     let mut rows: Vec<_> = newest
         .filter_map(|cell| if let CellKind::Call(row) = &cell.kind { Some(row.as_ref()) } else { None })
@@ -227,7 +227,7 @@ fn session(model: &Model) -> Vec<Line> {
     vec![
         title("SESSION", Line::of(one_line_summary(&header.session.0, 13), Role::Dim)),
         fact("folder", &short_path(&header.workspace, 60)),
-        fact("answers", &super::header::named(model, header).0),
+        fact("answers", &super::header::model_names(model, header).0),
         fact("commands", header.isolation.word()),
     ]
 }

@@ -228,7 +228,7 @@ fn activity(model: &Model) -> Line {
             line = line.with(format!("{number} of {total}  "), Role::Text);
         }
     } else if let Some(retry) = &model.retry {
-        let left = if retry.sent { "again".to_owned() } else { wait(retry.left(model.now_ms)) };
+        let left = if retry.sent { "again".to_owned() } else { wait(retry.time_left(model.now_ms)) };
         line = line.with(format!("{} {left}  ", model.glyphs.retry), Role::Waiting);
     } else if let Some(turn) = &model.turn {
         line = turn_line(model, turn);
@@ -238,7 +238,7 @@ fn activity(model: &Model) -> Line {
     if model.composer.has_stash() && model.columns >= 60 {
         line = line.with("stashed  ", Role::Dim);
     }
-    let waiting = model.waiting();
+    let waiting = model.waiting_count();
     let role = if waiting > 0 { Role::Waiting } else { Role::Dim };
     line.with(format!("{} {waiting}", model.glyphs.waiting), role)
 }

@@ -77,7 +77,7 @@ pub fn revoke_rule(book: &RuleBook, id: &str, counting: &RuleSet) -> Result<Rule
             None => SaveRuleError::Unknown { id: id.to_owned() },
         });
     };
-    let wrong = |error: toml_edit::TomlError| broken("the file".to_owned(), error.message().to_owned());
+    let wrong = |error: toml_edit::TomlError| broken_file("the file".to_owned(), error.message().to_owned());
     let mut document: DocumentMut = text.parse().map_err(wrong)?;
     if let Some(Item::ArrayOfTables(tables)) = document.get_mut("rule") {
         tables.remove(at);
@@ -121,7 +121,7 @@ fn append(book: &RuleBook, text: &str) -> Result<SavedRule, SaveRuleError> {
     let head = before.trim_end();
     let gap = if head.is_empty() { "" } else { "\n\n" };
     let whole = format!("{head}{gap}{}\n", text.trim());
-    let mut saved = parsed(&whole, book, path)?;
+    let mut saved = parse_rules(&whole, book, path)?;
     write(path, &whole)?;
     let rule = saved.pop().unwrap_or(rule);
     Ok(SavedRule { rule, text: text.to_owned() })
@@ -129,17 +129,18 @@ fn append(book: &RuleBook, text: &str) -> Result<SavedRule, SaveRuleError> {
 
 /// Reads the user's own file.
 fn current(book: &RuleBook, path: &Path) -> Result<(String, Vec<Rule>), SaveRuleError> {
-    let text = text_of(path).map_err(|what| broken(path.display().to_string(), what))?.unwrap_or_default();
-    let rules = parsed(&text, book, path)?;
+    let text =
+        text_of(path).map_err(|what| broken_file(path.display().to_string(), what))?.unwrap_or_default();
+    let rules = parse_rules(&text, book, path)?;
     Ok((text, rules))
 }
 
-fn parsed(text: &str, book: &RuleBook, path: &Path) -> Result<Vec<Rule>, SaveRuleError> {
+fn parse_rules(text: &str, book: &RuleBook, path: &Path) -> Result<Vec<Rule>, SaveRuleError> {
     let source = RuleSource::User { path: path.to_owned(), line: 1 };
     RuleSet::parse(text, &source, book.home()).map_err(|problems| SaveRuleError::File { problems })
 }
 
-fn broken(place: String, what: String) -> SaveRuleError {
+fn broken_file(place: String, what: String) -> SaveRuleError {
     SaveRuleError::File { problems: vec![RuleProblem { place, what }] }
 }
 

@@ -22,7 +22,7 @@ pub struct Suggestion {
 
 /// Counts the past calls to which at least one of the rules applies.
 #[must_use]
-pub fn tried(rules: &[Rule], past: &[PastCall], registry: &Registry) -> PastCalls {
+pub fn count_past_calls(rules: &[Rule], past: &[PastCall], registry: &Registry) -> PastCalls {
     let matched: Vec<&PastCall> =
         past.iter().filter(|call| rules.iter().any(|rule| applies(rule, call, registry))).collect();
     let denied = matched.iter().filter(|call| call.outcome == PastOutcome::Denied).count();

@@ -74,7 +74,7 @@ impl PlainFixture {
     }
 
     pub(super) fn turn(&mut self) -> bool {
-        let turned = self.plain.turned();
+        let turned = self.plain.take_output();
         self.text.push_str(&turned.text);
         for ask in turned.asks {
             match ask {
@@ -718,7 +718,7 @@ fn editing(request: Request) -> (PlainFixture, String) {
     let mut front = PlainFixture::open(EDITOR).say("go").prompted("go").asked(request).wait(100).wait(600);
     front.asks.clear();
     front.plain.take(front.now_ms, Input::Line("3".to_owned()));
-    let turned = front.plain.turned();
+    let turned = front.plain.take_output();
     assert!(!turned.question && turned.text.contains("only a yes after that approves it"), "{}", turned.text);
     let text = turned.to_edit.unwrap();
     (front, text)
@@ -757,7 +757,7 @@ fn an_editor_changes_the_arguments_and_approves_nothing() {
         let mut front = front.input(saved).wait(600);
         assert!(front.asks.is_empty() && front.text.contains(words), "{words}: {}", front.text);
         front.plain.take(front.now_ms, Input::Line("3".to_owned()));
-        assert_eq!(front.plain.turned().to_edit, Some(again));
+        assert_eq!(front.plain.take_output().to_edit, Some(again));
     }
     // Decided elsewhere meanwhile.
     let (front, _) = editing(ls());

@@ -43,7 +43,7 @@ impl InboxFixture {
     fn input(&mut self, input: Input) {
         self.plain.take(self.now_ms, input);
         loop {
-            let turned = self.plain.turned();
+            let turned = self.plain.take_output();
             self.text.push_str(&turned.text);
             for ask in turned.asks {
                 match ask {

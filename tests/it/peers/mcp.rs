@@ -196,7 +196,7 @@ async fn works(peer: &Peer, place: &PeerServers) {
     let registry = Registry::new(Vec::new());
     let servers = Servers::new(&[(peer.name.to_owned(), settings)].into(), of_servers, registry.clone());
     servers.connect(None);
-    let state = servers.settled(peer.name).await.unwrap();
+    let state = servers.settled_state(peer.name).await.unwrap();
     let ServerState::Ready(facts) = state else { panic!("{}: {}", peer.name, state.line()) };
     assert_eq!(facts.left_out, Vec::<String>::new(), "{}", peer.name);
     fits_all_wires(peer.name, &registry);

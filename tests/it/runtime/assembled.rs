@@ -142,9 +142,9 @@ pub fn decode<'a, D: StreamDecoder>(
     let mut events = Vec::new();
     for chunk in chunks {
         if let Err(error) = decoder.feed(chunk, &mut events) {
-            return AssembledReply::of(&events, Some(error), decoder.seen());
+            return AssembledReply::of(&events, Some(error), decoder.metadata());
         }
     }
     let error = decoder.finish(&mut events).err();
-    AssembledReply::of(&events, error, decoder.seen())
+    AssembledReply::of(&events, error, decoder.metadata())
 }

@@ -44,7 +44,11 @@ fn a_model_names_a_session_once() {
         client.close().await;
         let (history, listed) = stored(&co).await;
         assert_eq!((history.title(), listed.as_deref()), (Some("Count the birds"), Some("Count the birds")));
-        assert_eq!((history.spent().requests, history.turns()), (3, 2), "the request is counted, in no turn");
+        assert_eq!(
+            (history.total_usage().requests, history.turns()),
+            (3, 2),
+            "the request is counted, in no turn"
+        );
     });
     assert_eq!(service.server.requests().len(), 3);
     let asked = service.asked(2);
@@ -97,7 +101,7 @@ fn a_title_that_fails_is_not_asked_for_again() {
         client.close().await;
         let (history, listed) = stored(&co).await;
         assert_eq!((history.title(), listed.as_deref()), (None, Some("first")));
-        assert_eq!(history.spent().requests, 4);
+        assert_eq!(history.total_usage().requests, 4);
     });
     assert_eq!(service.server.requests().len(), 4);
 }

@@ -98,7 +98,7 @@ fn the_plain_face_says_the_same() {
         retry(None),
     ] {
         plain.take(1_000, Input::Update(Box::new(Update::Event(event))));
-        text.push_str(&plain.turned().text);
+        text.push_str(&plain.take_output().text);
     }
     insta::assert_snapshot!("plain_failures", text);
 }

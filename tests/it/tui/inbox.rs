@@ -395,7 +395,7 @@ proptest! {
                 }
                 _ => screen.press("<a-a>"),
             }
-            prop_assert_eq!(screen.model.waiting(), here.len() + elsewhere);
+            prop_assert_eq!(screen.model.waiting_count(), here.len() + elsewhere);
             let shot = screen.shot();
             let badge = format!("◇ {}", here.len() + elsewhere);
             prop_assert!(shot.trim_end().lines().rev().nth(1).unwrap().ends_with(&badge), "{}", shot);

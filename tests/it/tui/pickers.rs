@@ -398,7 +398,13 @@ fn open_places_of_resource_templates_are_completed() {
 fn what_comes_later_keeps_the_choice() {
     let screen = ready().keys("@part<down><down>");
     let chosen = |screen: &Screen| {
-        screen.model.completion.popup.as_ref().and_then(|popup| popup.chosen()).map(|row| row.label.clone())
+        screen
+            .model
+            .completion
+            .popup
+            .as_ref()
+            .and_then(|popup| popup.chosen_row())
+            .map(|row| row.label.clone())
     };
     let before = chosen(&screen);
     assert_eq!(before.as_deref(), Some("src/tui/part3.rs"));

@@ -448,7 +448,7 @@ proptest! {
         let mut watched = WatchedScreen { screen, known: Knowledge::default(), good: BTreeMap::new(), now: 1_000 };
         for step in steps {
             let before = watched.screen.model.focus;
-            let deferred = watched.screen.model.presses.deferred().is_some();
+            let deferred = watched.screen.model.presses.deferred_key().is_some();
             watched.take(&step);
             watched.check(&step, before, deferred)?;
         }

@@ -38,7 +38,7 @@ fn changed(number: u32, old: &str, new: &str) -> ToolReturn {
 }
 
 fn said(number: u32, status: ReturnStatus, words: &str, text: &str) -> ToolReturn {
-    ToolReturn { done: CallReport::said(words.to_owned()), ..returned(number, status, text) }
+    ToolReturn { done: CallReport::from_words(words.to_owned()), ..returned(number, status, text) }
 }
 
 fn ran(screen: Screen, call: &ToolCall, end: ToolReturn) -> Screen {

@@ -76,7 +76,7 @@ fn decode<D: StreamDecoder>(mut decoder: D, pieces: &[&[u8]]) -> (Vec<StreamEven
             return (events, Some(error));
         }
         // A replacement character takes three bytes for one.
-        assert!(decoder.held() <= 3 * fed + ROOM, "{} bytes are held of {fed}", decoder.held());
+        assert!(decoder.held_bytes() <= 3 * fed + ROOM, "{} bytes are held of {fed}", decoder.held_bytes());
     }
     let error = decoder.finish(&mut events).err();
     (events, error)
@@ -91,7 +91,7 @@ fn events(pieces: &[&[u8]], bytes: &[u8]) {
             while let Ok(Some(item)) = reader.next_item() {
                 items.push(item);
             }
-            assert!(reader.held() <= 8 * LIMIT, "{} bytes are held", reader.held());
+            assert!(reader.held_bytes() <= 8 * LIMIT, "{} bytes are held", reader.held_bytes());
         }
         reader.finish();
         let end = loop {
@@ -118,7 +118,7 @@ fn items(pieces: &[&[u8]], bytes: &[u8]) {
                     Err(error) => return (items, Some(error)),
                 }
             }
-            assert!(reader.held() <= bytes.len(), "{} bytes are held", reader.held());
+            assert!(reader.held_bytes() <= bytes.len(), "{} bytes are held", reader.held_bytes());
         }
         (items, None)
     };

@@ -19,7 +19,7 @@ impl Lexer<'_> {
                     word.text.push_str(inside);
                     self.at += inside.len() + 2;
                 }
-                '"' => self.quoted(&mut word)?,
+                '"' => self.double_quotes(&mut word)?,
                 '`' if self.backtick => break,
                 '$' | '`' => self.expansion(&mut word, c)?,
                 '\\' => {
@@ -58,7 +58,7 @@ impl Lexer<'_> {
         self.rest().get(1..2).is_none_or(|next| " \t\n;&|()<>".contains(next))
     }
 
-    fn quoted(&mut self, word: &mut Word) -> Option<()> {
+    fn double_quotes(&mut self, word: &mut Word) -> Option<()> {
         self.at += 1;
         loop {
             match self.peek()? {

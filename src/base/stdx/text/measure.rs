@@ -200,7 +200,7 @@ pub fn binary_size(bytes: impl TryInto<u64>) -> String {
 }
 
 /// Formats a whole number with thousands separators: `1,234,567`.
-pub fn grouped(number: impl std::fmt::Display) -> String {
+pub fn group_digits(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -227,7 +227,7 @@ mod tests {
         }
         let counts = [(7, "7"), (1_204, "1,204"), (2_000_001, "2,000,001")];
         for (number, text) in counts {
-            assert_eq!(grouped(number), text);
+            assert_eq!(group_digits(number), text);
         }
     }
 

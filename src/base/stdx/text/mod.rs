@@ -14,7 +14,7 @@ mod tokens;
 pub use code::code;
 pub use cut::{HeadTail, head_tail, one_line_summary, short_path};
 pub use front_matter::front_matter;
-pub use measure::{binary_size, count, expand_tabs, grouped, is_plain, size, truncate, width, wrap};
+pub use measure::{binary_size, count, expand_tabs, group_digits, is_plain, size, truncate, width, wrap};
 pub use nearest::nearest;
 pub use sanitize::{sanitize, sanitize_line};
 pub use tokens::{Token, tokens};

@@ -79,11 +79,11 @@ impl Calls {
 
     /// Puts the request into the inbox and gives the call its return immediately: what it would have done.
     fn preview(&mut self, at: usize, rules: &Rules, batch: &mut Batch) {
-        let judged = self.judged(at);
+        let judged = self.judgement_record(at);
         let Some(request) = self.new_request(at, None, rules) else { return };
         let one = &mut self.calls[at];
         let Some(spec) = &one.spec else { return };
-        let mut returned = preview::returned(&request, spec);
+        let mut returned = preview::tool_return(&request, spec);
         returned.content.extend(self.repeats.count(&one.tool, &one.args, &returned));
         self.moves += 1;
         let id = request.id.clone();
@@ -117,7 +117,7 @@ impl Calls {
     }
 
     /// Applies a decision; its record is in the store already.
-    pub(in crate::agent) fn decided(
+    pub(in crate::agent) fn on_decision(
         &mut self,
         request: &RequestId,
         approval: &Approval,
@@ -125,15 +125,15 @@ impl Calls {
         rules: &Rules,
         out: &mut Vec<Effect>,
     ) {
-        let Some(at) = self.waiting(request) else { return };
+        let Some(at) = self.waiting_index(request) else { return };
         let settled = Settlement::Decided { approval: approval.clone(), by: by.clone() };
         out.push(Effect::Show(Event::ApprovalSettled { request: request.clone(), settled }));
         self.apply_approval(at, approval, Some(by), rules, out);
     }
 
     /// Applies a timeout; its record is in the store already.
-    pub(in crate::agent) fn expired(&mut self, request: &RequestId, out: &mut Vec<Effect>) {
-        if let Some(at) = self.waiting(request) {
+    pub(in crate::agent) fn on_expiry(&mut self, request: &RequestId, out: &mut Vec<Effect>) {
+        if let Some(at) = self.waiting_index(request) {
             self.end_expired(at, out);
         }
     }
@@ -145,7 +145,7 @@ impl Calls {
         self.finish_unless_done(at, ReturnStatus::Undecided, EXPIRED.to_owned(), out);
     }
 
-    fn waiting(&self, request: &RequestId) -> Option<usize> {
+    fn waiting_index(&self, request: &RequestId) -> Option<usize> {
         self.calls.iter().position(|one| {
             matches!(one.state, State::Waiting)
                 && one.request.as_ref().is_some_and(|asked| asked.id == *request)
@@ -178,7 +178,7 @@ impl Calls {
                     one.changed_by = Some(ChangedBy::Person);
                 }
                 if by_person {
-                    self.repeats.allowed(&one.tool, &one.args);
+                    self.repeats.on_approval(&one.tool, &one.args);
                 }
                 match instead {
                     Some(_) => self.start_plan(at, Purpose::Edited, rules, out),

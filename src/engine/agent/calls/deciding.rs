@@ -3,7 +3,7 @@
 //! An approval settles an ask, never a denial. What was settled without a user is recorded for the audit.
 
 use super::reasons::{MOVED, OVERRULED, REWRITTEN, denied_by, denied_by_policy};
-use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, TrackedCall, permitted};
+use super::{Calls, ChangedBy, Consent, Purpose, Rules, State, TrackedCall, is_permitted};
 use crate::agent::effect::Effect;
 use crate::agent::links::without_links;
 use crate::agent::port::Event;
@@ -65,7 +65,7 @@ impl Calls {
     }
 
     /// Checks the new plan just before the run: an approval still counts if only own calls changed anything.
-    pub(super) fn rechecked(&mut self, at: usize, before: &CallPlan, rules: &Rules, out: &mut Vec<Effect>) {
+    pub(super) fn on_recheck(&mut self, at: usize, before: &CallPlan, rules: &Rules, out: &mut Vec<Effect>) {
         let Some(now) = &self.calls[at].plan else { return };
         let unmoved = before.basis == now.basis;
         let ours = now.basis.iter().all(|(resource, version)| {
@@ -109,7 +109,7 @@ impl Calls {
             self.ask_again(at, because.to_owned(), rules, out);
         } else if self.calls[at].consent == Consent::Overtaken {
             self.ask_again(at, REWRITTEN.to_owned(), rules, out);
-        } else if permitted(&decision, self.calls[at].consent) {
+        } else if is_permitted(&decision, self.calls[at].consent) {
             self.calls[at].state = State::Ready;
         } else {
             self.ask_a_person(at, decision.verdict, rules, out);
@@ -132,7 +132,7 @@ impl Calls {
 
     pub(super) fn deny(&mut self, at: usize, decision: &Decision, out: &mut Vec<Effect>) {
         self.withdraw(at, out);
-        let judged = self.judged(at);
+        let judged = self.judgement_record(at);
         let because = decision.because.join("; ");
         if decision.by == (Decider::Mode { mode: Mode::Plan }) {
             return self.finish_planned(at, denied_by_policy(&because), judged, out);
@@ -142,7 +142,7 @@ impl Calls {
     }
 
     /// Returns the audit's record of a call that no user decided.
-    pub(super) fn judged(&self, at: usize) -> Option<Record> {
+    pub(super) fn judgement_record(&self, at: usize) -> Option<Record> {
         let one = &self.calls[at];
         let Decision { verdict, risk, because, by } = one.decision.clone()?;
         match (one.consent, verdict) {
@@ -166,7 +166,7 @@ impl Calls {
     /// Returns the requests that the policy answers by now. The verdict of a hook in another process is
     /// unknown here, so such calls need the user's approval. A mode answers no request that was asked before
     /// it: one key cycles through all modes, and passing one must neither run nor end what waits.
-    pub(in crate::agent) fn covered(&self, rules: &Rules) -> Vec<PolicyDecision> {
+    pub(in crate::agent) fn policy_decisions(&self, rules: &Rules) -> Vec<PolicyDecision> {
         let waiting = |at: &usize| matches!(self.calls[*at].state, State::Waiting);
         let cover = |at: usize| {
             let one = &self.calls[at];

@@ -13,7 +13,7 @@ use crate::tool::{DiffLine, Preview, Resource, SeenVersions, Version, hunks};
 impl Calls {
     /// Handles the end of a tool; `seen` are the versions that its output showed or its run wrote, `state` is what the
     /// tool keeps in the session.
-    pub(in crate::agent) fn tool_done(
+    pub(in crate::agent) fn on_tool_end(
         &mut self,
         mut returned: ToolReturn,
         (seen, state): (Vec<(Resource, Version)>, Option<Value>),
@@ -25,7 +25,7 @@ impl Calls {
         let mut records = Vec::new();
         let one = &self.calls[at];
         if one.is_read() {
-            records.extend(self.judged(at));
+            records.extend(self.judgement_record(at));
         } else {
             self.own_writes.extend(seen.iter().cloned());
         }
@@ -39,7 +39,7 @@ impl Calls {
         if let Some(value) = state {
             records.push(Record::State { tool: one.tool.0.clone(), value });
         }
-        returned.done = done(one, &mut returned);
+        returned.done = call_report(one, &mut returned);
         if let Some(changed_by) = one.changed_by {
             returned.content.insert(0, ReturnPart::Text { text: what_ran(changed_by, &one.effective()) });
         }
@@ -67,7 +67,7 @@ impl Calls {
     ) {
         let id = self.calls[at].call.id.clone();
         let returned = ToolReturn::program(id, ReturnStatus::Denied, text);
-        self.finish_as(at, ToolReturn { done: CallReport::said(words), ..returned }, judged, out);
+        self.finish_as(at, ToolReturn { done: CallReport::from_words(words), ..returned }, judged, out);
     }
 
     /// Ends a call that plan mode only shows.
@@ -169,13 +169,14 @@ impl Calls {
 }
 
 /// Returns what people are shown of a call that ran: the change as planned just before the run.
-fn done(one: &TrackedCall, returned: &mut ToolReturn) -> Option<Box<CallReport>> {
+fn call_report(one: &TrackedCall, returned: &mut ToolReturn) -> Option<Box<CallReport>> {
     let mut done = returned.done.take().unwrap_or_default();
     if returned.status == ReturnStatus::Ok
         && let Some(lines) = planned_change(one)
     {
         lines.clone_into(&mut done.change);
-        done.hunks_asked = one.request.as_ref().and_then(|asked| hunks::asked(&asked.plan.preview, lines));
+        done.hunks_asked =
+            one.request.as_ref().and_then(|asked| hunks::asked_hunks(&asked.plan.preview, lines));
     }
     done.ran = one.changed_by.map(|_| (one.tool.clone(), one.args.clone()));
     (*done != CallReport::default()).then_some(done)

@@ -5,7 +5,7 @@
 
 use super::reasons::{DEPENDENCY, RUNS_LATER, TOO_LATE};
 use super::schedule::{self, DependenciesState, ScheduleWalk};
-use super::{Calls, Consent, MOST_CALLS, Purpose, Rules, Stage, State, permitted};
+use super::{Calls, Consent, MOST_CALLS, Purpose, Rules, Stage, State, is_permitted};
 use crate::agent::effect::Effect;
 use crate::agent::port::Event;
 use crate::approval::Verdict;
@@ -155,9 +155,9 @@ impl Calls {
         let Some(decision) = self.decide(at, rules) else { return };
         if decision.verdict == Verdict::Deny {
             self.deny(at, &decision, out);
-        } else if permitted(&decision, self.calls[at].consent) {
+        } else if is_permitted(&decision, self.calls[at].consent) {
             if self.calls[at].consent != Consent::Given {
-                rules.answered(&decision);
+                rules.count_use(&decision);
             }
             self.start(at, out);
         } else {
@@ -167,7 +167,7 @@ impl Calls {
 
     /// Records the start, and why it was allowed, if the call has side effects; then starts it.
     fn start(&mut self, at: usize, out: &mut Vec<Effect>) {
-        let judged = self.judged(at);
+        let judged = self.judgement_record(at);
         let one = &mut self.calls[at];
         one.state = State::Running;
         if !one.is_read() {

@@ -82,7 +82,7 @@ fn policy_at(policy: &Policy, now: Timestamp) -> Cow<'_, Policy> {
 
 impl Rules {
     /// Counts a use of a rule or grant with limited uses, also for the other calls of the reply.
-    fn answered(&mut self, decision: &Decision) {
+    fn count_use(&mut self, decision: &Decision) {
         self.policy.count(&decision.by);
         self.grants.count(&decision.by);
     }
@@ -260,7 +260,7 @@ impl Calls {
 }
 
 /// Whether a decision lets a call run without asking again: an approval settles an ask, never a denial.
-fn permitted(decision: &Decision, consent: Consent) -> bool {
+fn is_permitted(decision: &Decision, consent: Consent) -> bool {
     match (decision.verdict, consent) {
         (Verdict::Allow, Consent::NotGiven | Consent::ByPolicy)
         | (Verdict::Allow | Verdict::Ask | Verdict::Later | Verdict::Preview, Consent::Given) => true,

@@ -28,7 +28,7 @@ impl Calls {
             None
         };
         match problem {
-            Some(hint) => self.plan_failed(at, purpose, &ToolError::Misuse(hint), rules, out),
+            Some(hint) => self.on_plan_failure(at, purpose, &ToolError::Misuse(hint), rules, out),
             None => self.plan_again(at, purpose, out),
         }
     }
@@ -42,7 +42,7 @@ impl Calls {
     }
 
     /// Handles a finished plan. Stale and unexpected ones are ignored.
-    pub(in crate::agent) fn planned(
+    pub(in crate::agent) fn on_plan(
         &mut self,
         call: &CallId,
         round: u32,
@@ -53,12 +53,12 @@ impl Calls {
         let Some(at) = self.position(call).filter(|&at| self.calls[at].round == round) else { return };
         let State::Planning(purpose) = self.calls[at].state else { return };
         match result {
-            Err(error) => self.plan_failed(at, purpose, &error, rules, out),
-            Ok(plan) => self.plan_made(at, purpose, plan, rules, out),
+            Err(error) => self.on_plan_failure(at, purpose, &error, rules, out),
+            Ok(plan) => self.on_plan_success(at, purpose, plan, rules, out),
         }
     }
 
-    fn plan_failed(
+    fn on_plan_failure(
         &mut self,
         at: usize,
         purpose: Purpose,
@@ -102,7 +102,7 @@ impl Calls {
         }
     }
 
-    fn plan_made(
+    fn on_plan_success(
         &mut self,
         at: usize,
         purpose: Purpose,
@@ -126,7 +126,7 @@ impl Calls {
             return;
         }
         match (purpose, before) {
-            (Purpose::Recheck, Some(before)) => self.rechecked(at, &before, rules, out),
+            (Purpose::Recheck, Some(before)) => self.on_recheck(at, &before, rules, out),
             (Purpose::First | Purpose::Rewritten | Purpose::Edited, _) | (Purpose::Recheck, None) => {
                 self.settle(at, purpose, rules, out);
             }
@@ -134,7 +134,7 @@ impl Calls {
     }
 
     /// Handles a hook's verdict on the call.
-    pub(in crate::agent) fn hooked(
+    pub(in crate::agent) fn on_hook_verdict(
         &mut self,
         call: &CallId,
         round: u32,

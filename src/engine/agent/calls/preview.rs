@@ -6,7 +6,7 @@ use crate::stdx::text::head_tail;
 use crate::tool::{DiffKind, DiffLine, Preview, ToolSpec};
 
 /// Returns what a previewed call would do, within the tool's output limit. Its text may be from a file.
-pub(super) fn returned(request: &Request, spec: &ToolSpec) -> ToolReturn {
+pub(super) fn tool_return(request: &Request, spec: &ToolSpec) -> ToolReturn {
     let mut text = format!("[preview, not done] {}", request.plan.summary);
     let shown = lines(&request.plan.preview);
     if !shown.is_empty() {

@@ -1,13 +1,13 @@
 //! Compaction: older messages of a conversation are replaced by a summary of them. Pure.
 //!
 //! [`CompactionPlan::of`] finds what is replaced and what is kept word for word; the turn asks a model for the
-//! summary and [`CompactionPlan::summarized`] accepts it or not. Without a usable summary the messages are
-//! left out ([`CompactionPlan::trimmed`]). A call is never separated from its return.
+//! summary and [`CompactionPlan::summary_record`] accepts it or not. Without a usable summary the messages are
+//! left out ([`CompactionPlan::trim_record`]). A call is never separated from its return.
 
 use super::{BYTES_PER_TOKEN, ledger, message_tokens, quoted};
 use crate::history::{History, Record, RecordNo};
 use crate::message::Message;
-use crate::stdx::text::grouped;
+use crate::stdx::text::group_digits;
 
 /// The share of the room that the newest messages keep: one in this many.
 const KEPT_SHARE: u64 = 4;
@@ -68,7 +68,7 @@ impl CompactionPlan {
             kept_from: entries.get(kept)?.0,
             messages: kept,
             tokens: replaced,
-            quoted: quoted::quoted(history, kept, quoted),
+            quoted: quoted::quote_messages(history, kept, quoted),
             facts: ledger::facts(history, kept, facts),
             earlier: earlier_summary(&entries.first()?.1),
         })
@@ -77,7 +77,12 @@ impl CompactionPlan {
     /// Plans a compaction that does not wait for the conversation to be too long: by the user, or after a refusal. The
     /// kept part is much smaller than the conversation. `preamble` is the size of the texts before the conversation.
     #[must_use]
-    pub fn asked(history: &History, room: Option<u64>, window: Option<u64>, preamble: u64) -> Option<Self> {
+    pub fn on_demand(
+        history: &History,
+        room: Option<u64>,
+        window: Option<u64>,
+        preamble: u64,
+    ) -> Option<Self> {
         let said = super::estimated_tokens(history, preamble).saturating_sub(preamble);
         Self::of(history, Some(room.map_or(said, |room| room.min(said))), window)
     }
@@ -90,12 +95,12 @@ impl CompactionPlan {
 
     /// Returns the record of a compaction by this summary, which the model `by` wrote. Errs, with the reason, if the
     /// summary is empty or what replaces the messages would not be shorter than they are.
-    pub fn summarized(&self, summary: &str, by: &str) -> Result<Record, &'static str> {
+    pub fn summary_record(&self, summary: &str, by: &str) -> Result<Record, &'static str> {
         let summary = summary.trim();
         if summary.is_empty() {
             return Err("it is empty");
         }
-        let count = grouped(self.messages);
+        let count = group_digits(self.messages);
         let facts = if self.facts.is_empty() { String::new() } else { format!("{}\n\n", self.facts) };
         let text = format!(
             "{count} older messages of this conversation were replaced by this note.\n\n{facts}{SUMMARY}{summary}"
@@ -108,8 +113,8 @@ impl CompactionPlan {
 
     /// Returns the record that leaves the messages out without a summary.
     #[must_use]
-    pub fn trimmed(&self) -> Record {
-        let count = grouped(self.messages);
+    pub fn trim_record(&self) -> Record {
+        let count = group_digits(self.messages);
         let notice =
             format!("{count} older messages were left out here because they no longer fit the model.");
         let facts = Some(self.facts.clone()).filter(|facts| !facts.is_empty());

@@ -22,14 +22,17 @@ const LINE: usize = 200;
 /// replaced, as Markdown of about `allowance` bytes at most. What does not fit is counted, not dropped silently.
 pub(super) fn facts(history: &History, kept: usize, allowance: usize) -> String {
     let older = history.entries().iter().take(kept).map(|(_, message)| message);
-    let messages: Vec<&Arc<Message>> = history.archived().chain(older).collect();
-    let (prompts, changed, denied) = (prompts(&messages), changed(history, &messages), denied(&messages));
+    let messages: Vec<&Arc<Message>> = history.archived_messages().chain(older).collect();
+    let (prompts, changed, denied) = (prompts(&messages), changes(history, &messages), denials(&messages));
     let half = allowance / 2;
     let sections = [
         ("What the user asked, word for word", first_and_newest(&prompts, half)),
         ("Calls that changed something: they are done, do not repeat them", newest(&changed, half / 2)),
         ("Refused: do not propose it again", newest(&denied, half / 4)),
-        ("Waiting for the user's decision: neither done nor refused", newest(&waiting(history), half / 4)),
+        (
+            "Waiting for the user's decision: neither done nor refused",
+            newest(&waiting_calls(history), half / 4),
+        ),
     ];
     let sections = sections.into_iter().filter(|(_, lines)| !lines.is_empty());
     sections.map(|(title, lines)| format!("## {title}\n{lines}")).collect::<Vec<_>>().join("\n\n")
@@ -37,13 +40,13 @@ pub(super) fn facts(history: &History, kept: usize, allowance: usize) -> String 
 
 fn prompts(messages: &[&Arc<Message>]) -> Vec<String> {
     let parts = messages.iter().filter_map(|message| match &***message {
-        Message::User { parts } => images::asked(parts),
+        Message::User { parts } => images::prompt_parts(parts),
         Message::Assistant(_) | Message::ToolReturns { .. } => None,
     });
-    parts.map(|parts| shortened(&images::typed_text(&parts))).filter(|text| !text.is_empty()).collect()
+    parts.map(|parts| shorten_prompt(&images::typed_text(&parts))).filter(|text| !text.is_empty()).collect()
 }
 
-fn shortened(text: &str) -> String {
+fn shorten_prompt(text: &str) -> String {
     let cut = head_tail(text.trim(), PROMPT);
     match cut.dropped_bytes {
         0 => cut.head.to_owned(),
@@ -73,7 +76,7 @@ fn line(call: &ToolCall) -> String {
     one_line_summary(&format!("{} {}", call.name, call.args), LINE)
 }
 
-fn changed(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
+fn changes(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
     let started = calls(messages).filter(|(call, _)| history.has_started(&call.id));
     let mut lines: Vec<(String, usize)> = Vec::new();
     for (call, returned) in started {
@@ -101,19 +104,19 @@ fn changed(history: &History, messages: &[&Arc<Message>]) -> Vec<String> {
 /// Lists the calls of this message and of those after it that changed something.
 #[must_use]
 pub fn changed_since(history: &History, from: RecordNo) -> String {
-    let later = history.whole().filter(|(no, _)| *no >= from).map(|(_, message)| message);
+    let later = history.whole_conversation().filter(|(no, _)| *no >= from).map(|(_, message)| message);
     let messages: Vec<&Arc<Message>> = later.collect();
-    newest(&changed(history, &messages), CHANGED)
+    newest(&changes(history, &messages), CHANGED)
 }
 
 /// Returns the ids of the calls from this message on.
 pub fn calls_since(history: &History, from: RecordNo) -> Vec<String> {
-    let later = history.whole().filter(|(no, _)| *no >= from).map(|(_, message)| message);
+    let later = history.whole_conversation().filter(|(no, _)| *no >= from).map(|(_, message)| message);
     let messages: Vec<&Arc<Message>> = later.collect();
     calls(&messages).map(|(call, _)| call.id.0.clone()).collect()
 }
 
-fn denied(messages: &[&Arc<Message>]) -> Vec<String> {
+fn denials(messages: &[&Arc<Message>]) -> Vec<String> {
     let denied = calls(messages).filter_map(|(call, returned)| {
         let returned = returned.filter(|one| one.status == ReturnStatus::Denied)?;
         Some(format!("{}: {}", line(call), one_line_summary(&returned.text(), LINE)))
@@ -121,7 +124,7 @@ fn denied(messages: &[&Arc<Message>]) -> Vec<String> {
     denied.collect()
 }
 
-fn waiting(history: &History) -> Vec<String> {
+fn waiting_calls(history: &History) -> Vec<String> {
     let waits = |known: &RecordedState| {
         matches!(known, RecordedState::Waiting | RecordedState::Decided(Approval::Later))
     };

@@ -42,7 +42,7 @@ const BYTES_PER_IMAGE: usize = TOKENS_PER_IMAGE * 4;
 /// what the text suggests.
 pub fn estimated_tokens(history: &History, preamble: u64) -> u64 {
     let guess = preamble + history.messages().map(message_tokens).sum::<u64>();
-    match history.measured() {
+    match history.measured_request() {
         Some(measured) => {
             let since: u64 = history.messages().skip(measured.messages).map(message_tokens).sum();
             (measured.tokens + since).clamp(guess / 2, guess * 2)
@@ -58,7 +58,7 @@ const EXCHANGE: usize = 4_000;
 pub fn first_exchange(history: &History) -> String {
     let prompts = history.entries().iter().enumerate().filter(|(_, (_, message))| message.is_prompt());
     let second = prompts.map(|(at, _)| at).nth(1);
-    quoted::quoted(history, second.unwrap_or(usize::MAX), EXCHANGE)
+    quoted::quote_messages(history, second.unwrap_or(usize::MAX), EXCHANGE)
 }
 
 /// Estimates a whole request's size in tokens in the same way: conversation, system prompt and tools.

@@ -19,7 +19,7 @@ const OUTPUT: usize = 2_000;
 
 /// Returns the messages before `kept` as quoted data of at most about `most` bytes; the middle is left out if they are
 /// longer, and the place is marked.
-pub(super) fn quoted(history: &History, kept: usize, most: usize) -> String {
+pub(super) fn quote_messages(history: &History, kept: usize, most: usize) -> String {
     let mut text = String::new();
     for (at, (_, message)) in history.entries().iter().take(kept).enumerate() {
         let number = at + 1;

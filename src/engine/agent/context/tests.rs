@@ -94,9 +94,9 @@ fn a_compaction_keeps_the_newest_turns_and_never_parts_a_call_from_its_return() 
         let mut history = conversation(kinds);
         let before = history.messages().count();
         let kept = CompactionPlan::of(&history, None, None).map(|plan| {
-            history.apply(&plan.trimmed());
+            history.apply(&plan.trim_record());
             assert_eq!(history.messages().count(), before - plan.messages + 1, "{kinds}");
-            assert_eq!(history.archived().count(), plan.messages, "{kinds}");
+            assert_eq!(history.archived_messages().count(), plan.messages, "{kinds}");
             roles(&history)
         });
         assert_eq!(kept.as_deref(), expected, "{kinds}");
@@ -108,7 +108,7 @@ fn a_known_room_keeps_a_quarter_of_it() {
     let kept = |room| {
         let mut history = conversation("uauauauauaua");
         let plan = CompactionPlan::of(&history, Some(room), Some(room)).unwrap();
-        history.apply(&plan.trimmed());
+        history.apply(&plan.trim_record());
         roles(&history)
     };
     assert_eq!(kept(800), "uua");
@@ -130,13 +130,13 @@ fn facts_are_kept_word_for_word() {
     said(&mut history, Message::user("And the fonts."));
     answered(&mut history, "ok");
     let first = CompactionPlan::of(&history, None, None).unwrap();
-    history.apply(&first.trimmed());
+    history.apply(&first.trim_record());
     // The facts of the next compaction still contain the messages that an earlier one replaced.
     said(&mut history, Message::user(long("More.")));
     called(&mut history, "6", json!({"path": "d.css"}), (ReturnStatus::Ok, "written"), true);
     said(&mut history, Message::user("Last."));
     let second = CompactionPlan::of(&history, None, None).unwrap();
-    let Record::Compacted { summary, .. } = second.trimmed() else { panic!("no compaction") };
+    let Record::Compacted { summary, .. } = second.trim_record() else { panic!("no compaction") };
     insta::assert_snapshot!(summary.replace(&long("More."), "More.[…]"));
 }
 
@@ -150,7 +150,7 @@ fn facts_are_bounded_and_say_what_is_missing() {
     }
     for room in [2_000, 8_000, 200_000] {
         let plan = CompactionPlan::of(&history, Some(room), Some(room)).unwrap();
-        let Record::Compacted { summary, .. } = plan.trimmed() else { panic!("no compaction") };
+        let Record::Compacted { summary, .. } = plan.trim_record() else { panic!("no compaction") };
         assert!(summary.len() as u64 <= room, "{} bytes for {room} tokens", summary.len());
         assert!(summary.contains("prompt 0 "), "the first prompt says what it is about");
         assert!(summary.contains("older ones are not listed"), "{summary}");
@@ -164,7 +164,7 @@ fn a_summary_is_accepted_only_if_it_makes_the_conversation_shorter() {
     for (summary, accepted) in
         [("", false), (" \n", false), (&*"z".repeat(9_000), false), ("The site is built.", true)]
     {
-        assert_eq!(plan.summarized(summary, "p/m").is_ok(), accepted, "{} bytes", summary.len());
+        assert_eq!(plan.summary_record(summary, "p/m").is_ok(), accepted, "{} bytes", summary.len());
     }
 }
 
@@ -180,7 +180,7 @@ fn outputs_larger_than_the_window_are_replaced_but_for_the_last() {
     let room = 8_000;
     let plan = CompactionPlan::of(&history, Some(room), Some(room)).unwrap();
     assert!(plan.quoted.len() as u64 <= room * BYTES_PER_TOKEN, "{} bytes", plan.quoted.len());
-    for record in [plan.summarized("Files were read.", "p/m").unwrap(), plan.trimmed()] {
+    for record in [plan.summary_record("Files were read.", "p/m").unwrap(), plan.trim_record()] {
         let mut shorter = history.clone();
         shorter.apply(&record);
         assert_eq!(roles(&shorter), "uar");
@@ -223,13 +223,13 @@ fn quoted_text_cannot_leave_its_quote() {
 fn an_earlier_summary_is_carried_on() {
     let mut history = conversation("uauauaua");
     let plan = CompactionPlan::of(&history, None, None).unwrap();
-    history.apply(&plan.summarized("They spoke of bees.", "p/m").unwrap());
+    history.apply(&plan.summary_record("They spoke of bees.", "p/m").unwrap());
     for _ in 0..3 {
         said(&mut history, Message::user(long("more ")));
         answered(&mut history, &long("ok "));
         let plan = CompactionPlan::of(&history, None, None).unwrap();
         assert!(plan.quoted.contains("They spoke of bees."), "{}", plan.quoted);
-        history.apply(&plan.trimmed());
+        history.apply(&plan.trim_record());
     }
     let Some(Message::User { parts }) = history.messages().next() else { panic!("no summary") };
     assert_eq!(format!("{parts:?}").matches("They spoke of bees.").count(), 1);
@@ -240,7 +240,7 @@ fn an_undone_compaction_leaves_the_conversation_as_it_was() {
     let mut history = conversation("uauauaua");
     let before: Vec<Message> = history.messages().cloned().collect();
     let plan = CompactionPlan::of(&history, None, None).unwrap();
-    history.apply(&plan.summarized("short", "p/m").unwrap());
+    history.apply(&plan.summary_record("short", "p/m").unwrap());
     said(&mut history, Message::user("later"));
     let shown: Vec<Message> = history.shown_messages().map(Arc::unwrap_or_clone).collect();
     assert_eq!(shown[..plan.messages], before[..plan.messages], "people still see what was replaced");
@@ -248,7 +248,7 @@ fn an_undone_compaction_leaves_the_conversation_as_it_was() {
     let after: Vec<Message> = history.messages().cloned().collect();
     assert_eq!(after[..before.len()], before);
     assert_eq!(after.len(), before.len() + 1);
-    assert_eq!((history.compactions(), history.archived().count()), (0, 0));
+    assert_eq!((history.compactions(), history.archived_messages().count()), (0, 0));
 }
 
 #[test]

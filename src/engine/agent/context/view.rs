@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Message, MessagePiece, NoteKind, ReturnPart, images};
-use crate::stdx::text::{grouped, head_tail};
+use crate::stdx::text::{group_digits, head_tail};
 
 /// The newest messages whose tool outputs are never trimmed.
 const FRESH: usize = 10;
@@ -81,8 +81,8 @@ pub enum Omission {
 /// Returns the messages that the model sees, and what is left out. A call is never separated from its return.
 #[must_use]
 pub fn view(messages: &[Arc<Message>], limits: ViewLimits) -> (Vec<Arc<Message>>, Vec<Omission>) {
-    let trimmed = trimmed(messages, limits.tool_output);
-    let windowed = windowed(trimmed.clone(), limits.messages);
+    let trimmed = trim_outputs(messages, limits.tool_output);
+    let windowed = limit_messages(trimmed.clone(), limits.messages);
     let unrepeated = without_repeats(&windowed);
     let seen = without_old_images(unrepeated.clone());
     let steps = [
@@ -99,12 +99,12 @@ fn are_same(one: &[Arc<Message>], other: &[Arc<Message>]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
-fn trimmed(messages: &[Arc<Message>], most: usize) -> Vec<Arc<Message>> {
+fn trim_outputs(messages: &[Arc<Message>], most: usize) -> Vec<Arc<Message>> {
     let old = messages.len().saturating_sub(FRESH) / TRIM_STEP * TRIM_STEP;
     let old = if most == 0 { 0 } else { old };
     let trim = |text: &str| {
         let cut = head_tail(text, most);
-        let dropped = grouped(cut.dropped_bytes);
+        let dropped = group_digits(cut.dropped_bytes);
         (cut.dropped_bytes > 0)
             .then(|| format!("{}\n[{dropped} bytes of this old output are left out]\n{}", cut.head, cut.tail))
     };
@@ -133,13 +133,13 @@ fn with_outputs(message: &Arc<Message>, mut replaced: impl FnMut(&str) -> Option
 }
 
 /// Keeps the first exchange and the newest messages.
-fn windowed(messages: Vec<Arc<Message>>, most: usize) -> Vec<Arc<Message>> {
+fn limit_messages(messages: Vec<Arc<Message>>, most: usize) -> Vec<Arc<Message>> {
     if most == 0 || messages.len() <= most {
         return messages;
     }
     let step = (most / WINDOW_STEP).max(1);
     let wanted = (messages.len() - most).div_ceil(step) * step;
-    let pinned = pinned(&messages);
+    let pinned = pinned_count(&messages);
     let is_start = |at: &usize| !matches!(*messages[*at], Message::ToolReturns { .. });
     // The newest prompt or reply is always sent.
     let start = (wanted.max(pinned)..messages.len())
@@ -153,7 +153,7 @@ fn windowed(messages: Vec<Arc<Message>>, most: usize) -> Vec<Arc<Message>> {
 }
 
 /// Returns how many messages the first exchange has: the first prompt, and the reply to it if it has no calls.
-fn pinned(messages: &[Arc<Message>]) -> usize {
+fn pinned_count(messages: &[Arc<Message>]) -> usize {
     match messages.get(1).map(Arc::as_ref) {
         Some(Message::Assistant(reply)) if reply.calls().next().is_none() => 2,
         Some(_) | None => 1,
@@ -167,7 +167,7 @@ fn without_repeats(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut repeated = |text: &str| {
         let is_repeated = text.len() >= REPEATED && !seen.insert(text.to_owned());
         is_repeated.then(|| {
-            let size = grouped(text.len());
+            let size = group_digits(text.len());
             format!("[the same {size} bytes as an earlier output of this conversation, unchanged]")
         })
     };

@@ -30,7 +30,7 @@ pub(super) fn plan_context(env: &AgentEnv, session: &Session) -> PlanContext {
         workspace: session.history().workspace().to_owned(),
         spill: env.spill.clone(),
         own: Arc::clone(&env.own),
-        seen: Arc::clone(session.history().seen()),
+        seen: Arc::clone(session.history().seen_versions()),
     }
 }
 
@@ -106,7 +106,7 @@ impl RunningChecks {
     }
 
     /// Returns the next result. Cancel-safe; never resolves while nothing is in progress.
-    pub(super) async fn answered(&mut self) -> Input {
+    pub(super) async fn next_result(&mut self) -> Input {
         loop {
             match self.tasks.join_next().await {
                 Some(Ok(input)) => return input,

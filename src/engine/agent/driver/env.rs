@@ -154,7 +154,7 @@ impl FallbackModel {
     }
 
     /// Returns a fallback with updated model data that keeps the state of `before`.
-    pub fn renewed(model: Arc<ActiveModel>, before: Option<Self>) -> Self {
+    pub fn renew(model: Arc<ActiveModel>, before: Option<Self>) -> Self {
         Self { model, given_up: before.map(|before| before.given_up).unwrap_or_default() }
     }
 

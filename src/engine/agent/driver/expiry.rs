@@ -46,7 +46,7 @@ impl ExpiryTimer {
     }
 
     /// Completes when a request expires; never if none is going to. Cancel-safe.
-    pub(super) async fn reached(&mut self, clock: &dyn Clock) {
+    pub(super) async fn wait_for_expiry(&mut self, clock: &dyn Clock) {
         let Some((due, sleep)) = &mut self.next else { return pending().await };
         sleep.as_mut().await;
         // If the clock was set back, it has to reach the time first: the timer is set again.
@@ -63,7 +63,7 @@ pub(super) fn timer(wait: Duration) -> Pin<Box<Sleep>> {
 }
 
 /// Completes when the timer ends; never without one. Cancel-safe.
-pub(super) async fn elapsed(timer: &mut Option<Pin<Box<Sleep>>>) {
+pub(super) async fn wait_for_timer(timer: &mut Option<Pin<Box<Sleep>>>) {
     match timer {
         Some(timer) => timer.as_mut().await,
         None => pending().await,

@@ -132,7 +132,7 @@ impl HookQuestion {
     }
 
     /// Returns their result; never resolves if none were asked. Cancel-safe.
-    pub(super) async fn said(&mut self) -> HooksResult {
+    pub(super) async fn result(&mut self) -> HooksResult {
         let Some(saying) = &mut self.0 else { return pending().await };
         let said = saying.as_mut().await;
         self.0 = None;

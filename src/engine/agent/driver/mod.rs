@@ -51,7 +51,7 @@ pub async fn run_turn(
     tell_undone(session, env).await?;
     let received = run_late_calls(session, env, frontend, cancel.clone()).await?;
     let mut parts = news::news(session, env, |_| true);
-    let recalled = recalling::recalled(session, env, &prompt).await;
+    let recalled = recalling::recall_notes(session, env, &prompt).await;
     parts.extend(prompt.into_iter().chain(recalled));
     let begin = |setup, history: &_| turn::Turn::start(setup, history, parts);
     drive(session, env, frontend, cancel, (TurnStart::Prompt, received, None), begin).await
@@ -65,7 +65,7 @@ pub async fn resume_turn(
     frontend: &dyn Frontend,
     cancel: CancellationToken,
 ) -> Result<Option<TurnResult>, StoreError> {
-    if session.history().running().is_none() {
+    if session.history().running_turn().is_none() {
         return Ok(None);
     }
     let received = run_late_calls(session, env, frontend, cancel.clone()).await?;
@@ -108,7 +108,7 @@ async fn ready_tools(
     let is_called_for = named.any(|name| env.registry.get(name).is_none());
     let limit = if is_called_for { CALLED_FOR } else { env.registry.patience };
     let missing = tokio::select! {
-        missing = env.registry.settled(limit) => missing,
+        missing = env.registry.wait_for_tools(limit) => missing,
         () = cancel.cancelled() => Vec::new(),
     };
     if !missing.is_empty() {
@@ -168,7 +168,7 @@ pub fn can_resume(session: &Session) -> bool {
         }),
         Some(_) => false,
     };
-    history.running().is_some() && !open.is_empty() && rests
+    history.running_turn().is_some() && !open.is_empty() && rests
 }
 
 /// Reports to the model the changes that the user undid since its last turn.
@@ -191,7 +191,7 @@ async fn tell_undone(session: &mut Session, env: &AgentEnv) -> Result<(), StoreE
 /// get returns, and their requests stay in the inbox as those of late calls. Does nothing between turns.
 pub async fn close_left_open(session: &mut Session) -> Result<(), StoreError> {
     let history = session.history();
-    let Some(running) = history.running() else { return Ok(()) };
+    let Some(running) = history.running_turn() else { return Ok(()) };
     let mut records = Vec::new();
     if let Some((_, text)) = running.partial.clone().filter(|(_, text)| !text.is_empty()) {
         records.push(Record::said(Message::partial(text)));

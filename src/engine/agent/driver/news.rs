@@ -26,7 +26,7 @@ pub(super) async fn say_news(
     frontend: &dyn Frontend,
 ) -> Result<(), StoreError> {
     let mut parts = news(session, env, |kind| matches!(kind, NoteKind::LateOutcome { .. }));
-    parts.extend(entered(session.history(), env).await);
+    parts.extend(folder_instructions(session.history(), env).await);
     if parts.is_empty() {
         return Ok(());
     }
@@ -39,9 +39,9 @@ pub(super) async fn say_news(
 
 /// Returns the instructions of folders in which the model read or wrote a file, those that the conversation does not hold
 /// as they are now.
-async fn entered(history: &History, env: &AgentEnv) -> Vec<UserPart> {
+async fn folder_instructions(history: &History, env: &AgentEnv) -> Vec<UserPart> {
     let folder = history.workspace().to_owned();
-    let seen = history.seen().keys().map(|resource| PathBuf::from(&resource.0));
+    let seen = history.seen_versions().keys().map(|resource| PathBuf::from(&resource.0));
     let is_deeper = |file: &PathBuf| file.starts_with(&folder) && file.parent() != Some(folder.as_path());
     let files: Vec<PathBuf> = seen.filter(is_deeper).collect();
     if files.is_empty() {

@@ -21,14 +21,14 @@ const WIDTH: usize = 60;
 const HEAD: &str = "Kept from earlier sessions; it may be out of date. Name the id of a memory that you use.";
 
 /// Returns the notes of memories that apply to a prompt and that the conversation does not hold as they are now.
-pub(super) async fn recalled(session: &Session, env: &AgentEnv, prompt: &[UserPart]) -> Vec<UserPart> {
+pub(super) async fn recall_notes(session: &Session, env: &AgentEnv, prompt: &[UserPart]) -> Vec<UserPart> {
     let budget = env.memories.settings().recall_tokens as usize;
     let words = images::typed_text(prompt);
     if budget == 0 || words.is_empty() {
         return Vec::new();
     }
     let (memories, project) = (env.memories.clone(), env.place.folder.clone());
-    let known = known(session);
+    let known = known_memories(session);
     let task = tokio::task::spawn_blocking(move || {
         let found = memories.recall(&project, &words, MOST + known.len());
         let found = found.unwrap_or_else(|error| {
@@ -60,7 +60,7 @@ fn key(one: &RecallHit) -> (String, String) {
 }
 
 /// Returns the memories that the conversation holds.
-fn known(session: &Session) -> HashSet<(String, String)> {
+fn known_memories(session: &Session) -> HashSet<(String, String)> {
     let parts = session.history().entries().iter().filter_map(|(_, message)| match &**message {
         Message::User { parts } => Some(parts),
         Message::Assistant(_) | Message::ToolReturns { .. } => None,
@@ -77,7 +77,7 @@ fn within(found: impl Iterator<Item = RecallHit>, budget: usize) -> Vec<RecallHi
     let mut room = budget.saturating_mul(4).saturating_sub(HEAD.len());
     let mut taken = Vec::new();
     for one in found {
-        let size = quoted(&one).len();
+        let size = quote(&one).len();
         if taken.len() < MOST && size <= room {
             room -= size;
             taken.push(one);
@@ -90,7 +90,7 @@ fn note((memories, trust): (Vec<RecallHit>, Trust)) -> Option<UserPart> {
     if memories.is_empty() {
         return None;
     }
-    let text = format!("{HEAD}\n{}", memories.iter().map(quoted).collect::<String>());
+    let text = format!("{HEAD}\n{}", memories.iter().map(quote).collect::<String>());
     let used = memories.iter().map(|one| UsedMemory {
         id: one.found.id.to_string(),
         about: one_line_summary(&one.found.memory.text, WIDTH),
@@ -102,10 +102,10 @@ fn note((memories, trust): (Vec<RecallHit>, Trust)) -> Option<UserPart> {
 }
 
 /// Quotes a memory, each line marked, so that nothing in it looks like the end of the note.
-fn quoted(one: &RecallHit) -> String {
+fn quote(one: &RecallHit) -> String {
     let memory = &one.found.memory;
     let mut text =
-        format!("#{} ({}, {})\n", one.found.id, one.found.source(), memory.touched().strftime("%Y-%m-%d"));
+        format!("#{} ({}, {})\n", one.found.id, one.found.source(), memory.last_write().strftime("%Y-%m-%d"));
     for line in memory.text.lines() {
         text.push_str(&format!("> {line}\n"));
     }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::checks::RunningChecks;
-use super::expiry::{ExpiryTimer, elapsed, timer};
+use super::expiry::{ExpiryTimer, timer, wait_for_timer};
 use super::hooks::{self, HookQuestion, HooksResult};
 use super::spans::TurnSpans;
 use super::tools::{RunningTools, ToolRunEvent};
@@ -61,7 +61,7 @@ pub(super) fn setup(
     frontend: &dyn Frontend,
     (toolset, spans): (&Toolset, &TurnSpans),
 ) -> Setup {
-    let (specs, hooked) = offered(toolset, env);
+    let (specs, hooked) = specs_and_hooked(toolset, env);
     let provenance = Provenance::new(Arc::clone(&specs));
     Setup {
         session: session.id().clone(),
@@ -96,7 +96,10 @@ pub(super) fn setup(
 }
 
 /// Returns the descriptions of tools, and the names of those that hooks subscribe to.
-fn offered(tools: &Toolset, env: &AgentEnv) -> (Arc<BTreeMap<ToolName, ToolSpec>>, BTreeSet<ToolName>) {
+fn specs_and_hooked(
+    tools: &Toolset,
+    env: &AgentEnv,
+) -> (Arc<BTreeMap<ToolName, ToolSpec>>, BTreeSet<ToolName>) {
     let specs = tools.specs_by_name();
     let is_hooked = |name: &&ToolName| {
         let mut about_calls = HookEvent::ALL.into_iter().filter(|event| event.is_about_a_call());
@@ -255,7 +258,7 @@ impl<'a> Driver<'a> {
         }
         loop {
             if let Some(end) = end {
-                self.spans.ends(&end);
+                self.spans.on_turn_end(&end);
                 let text = std::mem::take(&mut self.text);
                 let unhandled = self.unhandled.drain(..).chain(self.received.drain(..)).collect();
                 let at_cap = matches!(end, TurnEnd::LimitReached { limit: Limit::Cap(_) });
@@ -295,7 +298,7 @@ impl<'a> Driver<'a> {
         self.stream = None;
         self.checks.drop_all();
         let unrecorded = self.running.cancel_and_wait().await;
-        self.show(Event::Status { text: statuses::unrecorded(error, &unrecorded) }).await;
+        self.show(Event::Status { text: statuses::lost_ends(error, &unrecorded) }).await;
     }
 
     async fn next(&mut self) -> LoopEvent {
@@ -317,27 +320,27 @@ impl<'a> Driver<'a> {
             }
             op = self.frontend.next_op(), if open => LoopEvent::Op(op),
             () = self.listener.changed() => LoopEvent::Approvals,
-            policy = changed(&mut self.policy) => LoopEvent::Policy(policy),
+            policy = next_policy(&mut self.policy) => LoopEvent::Policy(policy),
             happened = self.running.next() => match happened {
                 ToolRunEvent::Ended(input) => LoopEvent::Input(input),
                 ToolRunEvent::Progress(progress) => LoopEvent::Progress(progress),
             },
-            input = self.checks.answered() => {
+            input = self.checks.next_result() => {
                 self.planning = None;
                 LoopEvent::Input(input)
             }
-            () = self.expiry.reached(&*self.env.clock) => LoopEvent::Due,
-            said = self.last_word.said() => LoopEvent::Hooks(said),
-            said = self.compacting.said() => LoopEvent::Compacting(said),
-            () = elapsed(&mut self.backoff) => {
+            () = self.expiry.wait_for_expiry(&*self.env.clock) => LoopEvent::Due,
+            said = self.last_word.result() => LoopEvent::Hooks(said),
+            said = self.compacting.result() => LoopEvent::Compacting(said),
+            () = wait_for_timer(&mut self.backoff) => {
                 self.backoff = None;
                 LoopEvent::Input(Input::BackoffElapsed)
             }
-            () = elapsed(&mut self.checkpoint) => {
+            () = wait_for_timer(&mut self.checkpoint) => {
                 self.checkpoint = Some(timer(CHECKPOINT));
                 LoopEvent::Input(Input::Checkpoint)
             }
-            () = elapsed(&mut self.planning) => {
+            () = wait_for_timer(&mut self.planning) => {
                 self.planning = None;
                 LoopEvent::Quiet
             }
@@ -354,7 +357,7 @@ impl<'a> Driver<'a> {
         let mut event = first;
         for _ in 0..EVENT_BATCH {
             let is_delta = matches!(event, Some(Ok(StreamEvent::PartDelta { .. })));
-            let checked = self.checked(event);
+            let checked = self.check_event(event);
             let end = self.feed(Input::Stream(checked)).await?;
             // Early calls must be able to make progress while the reply still streams.
             let is_alone = self.received.is_empty() && self.running.is_idle() && self.checks.is_idle();
@@ -370,7 +373,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Maps a stream that stops without its end to a truncated reply.
-    fn checked(
+    fn check_event(
         &mut self,
         event: Option<Result<StreamEvent, ProviderError>>,
     ) -> Result<StreamEvent, ProviderError> {
@@ -405,7 +408,7 @@ impl<'a> Driver<'a> {
                 }
                 Effect::CallModel { choice, who, .. } => self.call_model(choice, who).await?,
                 Effect::CancelModel => {
-                    self.spans.gave_up();
+                    self.spans.on_give_up();
                     self.stream = None;
                     self.checkpoint = None;
                 }
@@ -429,7 +432,7 @@ impl<'a> Driver<'a> {
                 }
                 Effect::Wait(wait) => self.backoff = Some(timer(wait)),
                 Effect::PlanCompaction { why, who } => {
-                    self.spans.compacts();
+                    self.spans.on_compaction_start();
                     let plan = self.plan_compaction(why, who);
                     let asks = hooks::any_hook_wants(&self.env.hooks, HookEvent::PreCompact);
                     if let (Some(plan), true) = (&plan, asks) {
@@ -438,13 +441,13 @@ impl<'a> Driver<'a> {
                         self.compacting.ask(self.env, self.session, HookSubject::PreCompact { messages });
                         continue;
                     }
-                    let effects = self.turn.handle(self.planned(plan, None));
+                    let effects = self.turn.handle(self.compaction_input(plan, None));
                     return Box::pin(self.carry_out(effects)).await;
                 }
                 Effect::Summarize { who, quoted } => {
                     let model = self.model(who);
                     let request = prompt::summary_request(&model, &quoted, self.focus.as_deref());
-                    self.spans.asks(&model, &request, who);
+                    self.spans.on_request(&model, &request, who);
                     self.stream = Some(model.provider.stream(request, CancellationToken::new()));
                 }
                 Effect::TakeLate => {
@@ -484,7 +487,7 @@ impl<'a> Driver<'a> {
             }
         }
         self.session.commit(records, durability).await?;
-        self.spans.committed(records, self.env.clock.now());
+        self.spans.on_commit(records, self.env.clock.now());
         Ok(())
     }
 
@@ -540,8 +543,8 @@ impl<'a> Driver<'a> {
         self.tell_news();
         self.record_prefix(&model).await?;
         let request = self.request(&model, choice);
-        self.spans.compacted();
-        self.spans.asks(&model, &request, who);
+        self.spans.on_compaction_end();
+        self.spans.on_request(&model, &request, who);
         // The stream gets its own token: the end of this turn must not look like a reply that broke off.
         // Dropping the stream closes the connection.
         self.stream = Some(model.provider.stream(request, CancellationToken::new()));
@@ -564,7 +567,7 @@ impl<'a> Driver<'a> {
             return;
         }
         if !are_same {
-            let (specs, hooked) = offered(&toolset, self.env);
+            let (specs, hooked) = specs_and_hooked(&toolset, self.env);
             self.turn.offer(specs, hooked);
         }
         let folder = self.session.history().workspace();
@@ -643,7 +646,7 @@ impl<'a> Driver<'a> {
         let (_, model, _) = self.answering(who);
         let request = self.request(&model, ToolChoice::Auto);
         let next = Estimate::of(&request, model.profile.price.as_ref());
-        Figures { session: self.session.history().spent(), day, next, model: request.model }
+        Figures { session: self.session.history().total_usage(), day, next, model: request.model }
     }
 
     /// Estimates whether the next request fits the configured size, else the window of the model that answers.
@@ -652,7 +655,7 @@ impl<'a> Driver<'a> {
         if self.room(&model, 0).is_none() {
             return Fit::Fits;
         }
-        let preamble = self.preamble.estimated(&model);
+        let preamble = self.preamble.estimated_tokens(&model);
         let history = self.session.history();
         let size = match self.limits(&model) {
             limits if limits == ViewLimits::default() => context::estimated_tokens(history, preamble),
@@ -672,7 +675,7 @@ impl<'a> Driver<'a> {
     /// Plans a compaction for the model that answers.
     fn plan_compaction(&self, why: CompactionReason, who: ModelRole) -> Option<CompactionPlan> {
         let (_, model, _) = self.answering(who);
-        let preamble = self.preamble.estimated(&model);
+        let preamble = self.preamble.estimated_tokens(&model);
         let room = self.room(&model, preamble).map(|room| room.saturating_sub(preamble));
         // Whichever model writes the summary must be able to read what is quoted.
         let summarizer = self.env.summarizer.as_ref().and_then(|model| self.room(model, 0));
@@ -683,12 +686,12 @@ impl<'a> Driver<'a> {
         match why {
             CompactionReason::Estimated => CompactionPlan::of(self.session.history(), room, window),
             CompactionReason::Refused | CompactionReason::Asked => {
-                CompactionPlan::asked(self.session.history(), room, window, preamble)
+                CompactionPlan::on_demand(self.session.history(), room, window, preamble)
             }
         }
     }
 
-    fn planned(&self, plan: Option<CompactionPlan>, prevented: Option<String>) -> Input {
+    fn compaction_input(&self, plan: Option<CompactionPlan>, prevented: Option<String>) -> Input {
         let summarizer = self.env.summarizer.is_some();
         Input::CompactionPlanned { plan: plan.map(Box::new), summarizer, prevented }
     }
@@ -698,7 +701,7 @@ impl<'a> Driver<'a> {
         let (why, who) = self.compaction;
         let denied = said.denied.filter(|_| why != CompactionReason::Refused);
         let plan = if denied.is_some() { None } else { self.plan_compaction(why, who) };
-        self.feed(self.planned(plan, denied)).await
+        self.feed(self.compaction_input(plan, denied)).await
     }
 
     /// Handles the hooks' result. Notes that accompany a verdict are for the next prompt.
@@ -762,7 +765,7 @@ impl<'a> Driver<'a> {
 }
 
 /// Returns the next policy. Cancel-safe; never resolves once the sender is gone.
-async fn changed(policy: &mut watch::Receiver<Policy>) -> Policy {
+async fn next_policy(policy: &mut watch::Receiver<Policy>) -> Policy {
     match policy.changed().await {
         Ok(()) => policy.borrow_and_update().clone(),
         Err(_) => pending().await,

@@ -67,7 +67,7 @@ impl TurnSpans {
         if !turn.is_disabled() {
             let TraceSettings { parent, .. } = &env.trace;
             let resumed = match start {
-                TurnStart::Resume => history.running().and_then(|turn| turn.trace.as_deref()),
+                TurnStart::Resume => history.running_turn().and_then(|turn| turn.trace.as_deref()),
                 TurnStart::Prompt | TurnStart::LateCalls | TurnStart::Compaction => None,
             };
             if let Some(parent) = resumed.or(parent.as_deref()) {
@@ -110,7 +110,7 @@ impl TurnSpans {
     }
 
     /// A request is sent; one that is still open was given up.
-    pub fn asks(&mut self, model: &ActiveModel, request: &ModelRequest, who: ModelRole) {
+    pub fn on_request(&mut self, model: &ActiveModel, request: &ModelRequest, who: ModelRole) {
         if self.turn.is_disabled() {
             return;
         }
@@ -162,26 +162,26 @@ impl TurnSpans {
     }
 
     /// The request was given up before its end.
-    pub fn gave_up(&mut self) {
+    pub fn on_give_up(&mut self) {
         if let Some(chat) = &self.chat {
             spans::fail(&chat.span, "cancelled", "the request was given up".to_owned());
         }
     }
 
     /// Content that can be left out is being searched for; the span ends with the compaction or the next request.
-    pub fn compacts(&mut self) {
+    pub fn on_compaction_start(&mut self) {
         if self.compaction.is_none() && !self.turn.is_disabled() {
             self.compaction = Some(tracing::info_span!(parent: &self.turn, "compact"));
         }
     }
 
     /// The next request is one of the conversation.
-    pub fn compacted(&mut self) {
+    pub fn on_compaction_end(&mut self) {
         self.compaction = None;
     }
 
     /// These records were committed.
-    pub fn committed(&mut self, records: &[Record], now: Timestamp) {
+    pub fn on_commit(&mut self, records: &[Record], now: Timestamp) {
         if self.turn.is_disabled() {
             return;
         }
@@ -201,12 +201,18 @@ impl TurnSpans {
         }
         for record in records {
             if let Record::RequestEnded { attempt, usage, cost, error, .. } = record {
-                self.ended(*attempt, *usage, cost.map(Usd::dollars), *error);
+                self.on_request_end(*attempt, *usage, cost.map(Usd::dollars), *error);
             }
         }
     }
 
-    fn ended(&mut self, attempt: u32, usage: Option<Usage>, usd: Option<f64>, error: Option<ErrorClass>) {
+    fn on_request_end(
+        &mut self,
+        attempt: u32,
+        usage: Option<Usage>,
+        usd: Option<f64>,
+        error: Option<ErrorClass>,
+    ) {
         let Some(Chat { span, output, .. }) = self.chat.take() else { return };
         spans::set(&span, "co.request.attempt", i64::from(attempt));
         spans::set_some(&span, "gen_ai.output.messages", output);
@@ -229,29 +235,29 @@ impl TurnSpans {
     }
 
     /// A request was decided or expired; `times` are when it was made and when it was decided, if another process made it.
-    pub fn answered(&mut self, record: &Record, times: Option<Times>) {
+    pub fn on_answer(&mut self, record: &Record, times: Option<Times>) {
         match record {
             Record::Decided { request, approval, by, .. } => {
-                self.waited(request, Some((approval, by)), times);
+                self.record_wait(request, Some((approval, by)), times);
             }
-            Record::Expired { request, .. } => self.waited(request, None, times),
+            Record::Expired { request, .. } => self.record_wait(request, None, times),
             _ => {}
         }
     }
 
     /// The same for a call whose request was answered before this turn went on.
-    pub fn was_answered(&mut self, open: &OpenCall, times: Option<Times>) {
+    pub fn on_earlier_answer(&mut self, open: &OpenCall, times: Option<Times>) {
         let Some(request) = &open.request else { return };
         match (&open.known, &open.by) {
             (RecordedState::Decided(approval), Some(by)) => {
-                self.waited(&request.id, Some((approval, by)), times);
+                self.record_wait(&request.id, Some((approval, by)), times);
             }
-            (RecordedState::Expired, _) => self.waited(&request.id, None, times),
+            (RecordedState::Expired, _) => self.record_wait(&request.id, None, times),
             _ => {}
         }
     }
 
-    fn waited(&mut self, id: &RequestId, answer: Option<(&Approval, &Decider)>, times: Option<Times>) {
+    fn record_wait(&mut self, id: &RequestId, answer: Option<(&Approval, &Decider)>, times: Option<Times>) {
         let (answer, by) = match answer {
             Some((Approval::Later, _)) => return,
             Some((Approval::Approve { .. }, by)) => ("approved", by.word()),
@@ -271,7 +277,7 @@ impl TurnSpans {
             co.approval.by = by,
             co.approval.risk = request.risk.word().to_lowercase().as_str(),
         );
-        spans::lasted(&span, since, until);
+        spans::set_times(&span, since, until);
     }
 
     /// Returns the request that was decided or expired, if another process made it.
@@ -281,7 +287,7 @@ impl TurnSpans {
     }
 
     /// The turn ended.
-    pub fn ends(&mut self, end: &TurnEnd) {
+    pub fn on_turn_end(&mut self, end: &TurnEnd) {
         // Each attribute once: a span is a list, and a second value would not replace the first.
         if let Some((provider, model)) = self.asked.take() {
             spans::set(&self.turn, "gen_ai.provider.name", provider);
@@ -359,7 +365,7 @@ impl RunningCall {
     }
 
     /// The call returned.
-    pub fn returned(&mut self, returned: &ToolReturn, content: SpanContent) {
+    pub fn on_return(&mut self, returned: &ToolReturn, content: SpanContent) {
         self.has_returned = true;
         if self.span.is_disabled() {
             return;

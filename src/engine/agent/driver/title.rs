@@ -16,7 +16,7 @@ use crate::message::{StopKind, StopReason, Usage};
 use crate::provider::{ErrorClass, ModelRequest, Price, RequestKind};
 use crate::session::Session;
 use crate::stdx::clock::{day_start, system_zone};
-use crate::stdx::secrecy::masked;
+use crate::stdx::secrecy::mask;
 use crate::stdx::text::one_line_summary;
 
 /// Cells of a title.
@@ -42,7 +42,7 @@ pub async fn title_request(session: &Session, env: &AgentEnv) -> Option<TitleReq
     let request = prompt::title_request(&model, &context::first_exchange(history));
     let midnight = day_start(env.clock.now(), &system_zone());
     let figures = Figures {
-        session: history.spent(),
+        session: history.total_usage(),
         // A store that cannot be read is reported by the next turn.
         day: session.store().used_since(midnight).await.ok()?,
         next: Estimate::of(&request, model.profile.price.as_ref()),
@@ -69,11 +69,11 @@ impl TitleRequest {
             Ok((stop, usage)) => {
                 let is_whole = matches!(stop.kind, StopKind::EndTurn | StopKind::StopSequence);
                 let reply = assembler.finish(self.model.full_name(), stop).filter(|_| is_whole);
-                (self.ended(Some(usage), None), reply.and_then(|reply| title_of(&reply.text())))
+                (self.end_record(Some(usage), None), reply.and_then(|reply| title_of(&reply.text())))
             }
             Err(class) => {
                 tracing::info!(?class, model = %self.model.full_name(), "no title was made");
-                (self.ended(assembler.usage(), Some(class)), None)
+                (self.end_record(assembler.usage(), Some(class)), None)
             }
         }
     }
@@ -91,10 +91,10 @@ impl TitleRequest {
 
     /// The record of a request that was ended because something else began.
     pub fn cut_off(&self) -> Record {
-        self.ended(None, None)
+        self.end_record(None, None)
     }
 
-    fn ended(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
+    fn end_record(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
         let price = self.model.profile.price.as_ref();
         let known = usage.or_else(|| price.is_some_and(Price::is_free).then(Usage::default));
         Record::RequestEnded {
@@ -113,7 +113,7 @@ impl TitleRequest {
 fn title_of(reply: &str) -> Option<String> {
     let marks = |one: char| one.is_whitespace() || "\"'`*#.«»“”".contains(one);
     let line = reply.lines().map(|line| line.trim_matches(marks)).find(|line| !line.is_empty())?;
-    Some(one_line_summary(&masked(line), WIDTH)).filter(|title| !title.is_empty())
+    Some(one_line_summary(&mask(line), WIDTH)).filter(|title| !title.is_empty())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::expiry::{elapsed, timer};
+use super::expiry::{timer, wait_for_timer};
 use super::hooks::PostToolHooks;
 use super::{AgentEnv, spans};
 use crate::agent::effect::Input;
@@ -161,7 +161,7 @@ impl RunningTools {
                 biased;
                 Some(progress) = self.progress_out.recv() => return ToolRunEvent::Progress(progress),
                 joined = self.tasks.join_next_with_id(), if !idle => joined,
-                () = elapsed(&mut self.deadline) => {
+                () = wait_for_timer(&mut self.deadline) => {
                     self.deadline = None;
                     for started in self.calls.values() {
                         started.abort.abort();
@@ -179,7 +179,7 @@ impl RunningTools {
             }
             return ToolRunEvent::Ended(match joined {
                 Ok((_, done)) => done,
-                Err(error) => broken(&started, &error),
+                Err(error) => aborted_run(&started, &error),
             });
         }
     }
@@ -205,7 +205,7 @@ pub(super) fn context(
         workspace: session.history().workspace().to_owned(),
         spill: env.spill.clone(),
         own: Arc::clone(&env.own),
-        seen: Arc::clone(session.history().seen()),
+        seen: Arc::clone(session.history().seen_versions()),
         state: session.history().state(call.name.as_str()).cloned(),
         tools: {
             let (policy, folder) = (env.policy.borrow(), session.history().workspace());
@@ -214,7 +214,8 @@ pub(super) fn context(
         authorship: match env.registry.get(&call.name).map(|tool| tool.spec().category) {
             Some(Category::Memory) => {
                 let history = session.history();
-                let all = history.archived().chain(history.entries().iter().map(|(_, message)| message));
+                let all =
+                    history.archived_messages().chain(history.entries().iter().map(|(_, message)| message));
                 authorship(call, all, env.registry.tools().specs_by_name())
             }
             Some(_) | None => Authorship::Inferred,
@@ -255,7 +256,7 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, set
         settings.registry.remove(&spec.name);
     }
     let was_cancelled = context.cancel.is_cancelled();
-    let (mut returned, seen, state) = returned(&call.id, spec.side_effect, ended, was_cancelled);
+    let (mut returned, seen, state) = build_return(&call.id, spec.side_effect, ended, was_cancelled);
     returned.done = Some(Box::new(CallReport {
         words: tool.outcome(returned.status, &returned.text()),
         took_ms: Some(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)),
@@ -263,7 +264,7 @@ async fn run_tool(tool: Arc<dyn Tool>, call: ToolCall, context: ToolContext, set
         ..CallReport::default()
     }));
     settings.after.look(call, &mut returned, &context.cancel).await;
-    span.returned(&returned, settings.content);
+    span.on_return(&returned, settings.content);
     Input::ToolDone { returned, seen, state }
 }
 
@@ -309,7 +310,7 @@ async fn attempts(tool: &dyn Tool, args: &Value, context: &ToolContext) -> Resul
 }
 
 /// Builds the return of a run that was not dropped, with the versions that it read or wrote and the state that it leaves.
-fn returned(
+fn build_return(
     call: &CallId,
     side_effect: SideEffect,
     ended: ToolRunEnd,
@@ -354,7 +355,7 @@ fn returned(
 }
 
 /// Builds the end of a run that was dropped because it ignored its cancel, or that panicked.
-fn broken(started: &ToolRun, error: &tokio::task::JoinError) -> Input {
+fn aborted_run(started: &ToolRun, error: &tokio::task::JoinError) -> Input {
     let why = if error.is_cancelled() { "it ignored the interrupt and was dropped" } else { "it broke" };
     let (status, text) = match (started.side_effect, error.is_cancelled()) {
         (SideEffect::None { .. }, true) => (ReturnStatus::Interrupted, format!("Interrupted: {why}.")),

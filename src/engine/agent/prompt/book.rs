@@ -175,15 +175,15 @@ impl Section {
             SectionSource::Builtin { .. } | SectionSource::User { .. } => KNOWLEDGE,
             SectionSource::Project { .. } => PROJECT_KNOWLEDGE,
         };
-        Self::introduced(head, name, text, source)
+        Self::with_head(head, name, text, source)
     }
 
     /// Builds the section of a project's instructions, as [`Section::knowledge`].
     pub fn instructions(name: &str, text: &str, source: SectionSource) -> Self {
-        Self::introduced(INSTRUCTIONS, name, text, source)
+        Self::with_head(INSTRUCTIONS, name, text, source)
     }
 
-    fn introduced(head: &str, name: &str, text: &str, source: SectionSource) -> Self {
+    fn with_head(head: &str, name: &str, text: &str, source: SectionSource) -> Self {
         let text = format!("{}\n\n{}", head.trim().replace("{source}", name), text.trim());
         Self { name: name.to_owned(), text, source }
     }

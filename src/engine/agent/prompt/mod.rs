@@ -35,7 +35,7 @@ pub use self::book::{
     TemplateValues,
 };
 pub use self::parts::{PromptPart, PromptPosition, parts};
-pub use self::sent::{SentConversation, SentError, SentPrompt, changed_prefix, sent, sent_request};
+pub use self::sent::{SentConversation, SentError, SentPrompt, changed_prefix, sent_prompts, sent_request};
 pub use self::steering::{Steering, Tier};
 pub use self::template::TemplateError;
 
@@ -74,7 +74,7 @@ impl Preamble {
     }
 
     /// Estimates the tokens of what precedes the conversation with a model.
-    pub fn estimated(&self, model: &ActiveModel) -> u64 {
+    pub fn estimated_tokens(&self, model: &ActiveModel) -> u64 {
         preamble_tokens(&self.system(model), &self.tools)
     }
 }

@@ -90,13 +90,16 @@ pub fn changed_prefix(
 
 /// Returns the prompts that a turn sent, in order: one, or more if the prefix changed while it ran. Each has the notes of the
 /// whole turn.
-pub fn sent(records: &[Record], turn: u32) -> Result<Vec<SentPrompt>, SentError> {
+pub fn sent_prompts(records: &[Record], turn: u32) -> Result<Vec<SentPrompt>, SentError> {
     let (before, of_turn) = of_turn(records, turn)?;
     let mut found: Vec<SentPrompt> = Vec::new();
     for record in of_turn {
-        let unchanged =
-            if is_answer(record) && found.is_empty() { before.iter().rev().find_map(kept) } else { None };
-        found.extend(kept(record).or(unchanged));
+        let unchanged = if is_answer(record) && found.is_empty() {
+            before.iter().rev().find_map(sent_prompt)
+        } else {
+            None
+        };
+        found.extend(sent_prompt(record).or(unchanged));
     }
     if found.is_empty() {
         return Err(SentError::NotKept { turn });
@@ -120,7 +123,7 @@ pub fn sent_request(records: &[Record], turn: u32, number: usize) -> Result<Sent
     let end = end.ok_or(SentError::NoRequest { number, turn, requests: ends.len() })?;
     // Until a request has ended, nothing is added to the conversation that it sent.
     let (records, _) = records.split_at(before.len() + end);
-    let prompt = records.iter().rev().find_map(kept);
+    let prompt = records.iter().rev().find_map(sent_prompt);
     let (mut prompt, limits) =
         prompt.and_then(|one| one.limits.map(|limits| (one, limits))).ok_or(SentError::NotKept { turn })?;
     let history = History::of(records);
@@ -129,7 +132,7 @@ pub fn sent_request(records: &[Record], turn: u32, number: usize) -> Result<Sent
     if history.messages().next().is_some_and(|first| first.summary().is_some()) {
         why.insert(0, "Older messages were replaced by a summary, the first message.".to_owned());
     }
-    prompt.parts.extend(messages.iter().enumerate().flat_map(|(at, message)| said(at + 1, message)));
+    prompt.parts.extend(messages.iter().enumerate().flat_map(|(at, message)| message_parts(at + 1, message)));
     prompt.conversation = Some(SentConversation { messages, left_out: why });
     Ok(prompt)
 }
@@ -173,7 +176,7 @@ fn reason(left_out: Omission, limits: ViewLimits) -> String {
 }
 
 /// Returns the parts of a message, which has this number in its request.
-fn said(number: usize, message: &Message) -> Vec<PromptPart> {
+fn message_parts(number: usize, message: &Message) -> Vec<PromptPart> {
     let text = |name: &str, text: String| {
         PromptPart::new(name, PromptPosition::Conversation, format!("message {number}"), text)
     };
@@ -192,7 +195,7 @@ fn said(number: usize, message: &Message) -> Vec<PromptPart> {
     pieces.collect()
 }
 
-fn kept(record: &Record) -> Option<SentPrompt> {
+fn sent_prompt(record: &Record) -> Option<SentPrompt> {
     let Record::State { tool, value } = record else { return None };
     if tool == KEY { serde_json::from_value(value.clone()).ok() } else { None }
 }
@@ -292,7 +295,8 @@ mod tests {
             let texts = |one: &SentPrompt| {
                 one.parts.iter().map(|part| part.text.clone()).collect::<Vec<_>>().join("+")
             };
-            let got = sent(&records, number).map(|all| all.iter().map(texts).collect::<Vec<_>>().join(" "));
+            let got =
+                sent_prompts(&records, number).map(|all| all.iter().map(texts).collect::<Vec<_>>().join(" "));
             assert_eq!(got, expected.map(str::to_owned), "{number}");
         }
     }

@@ -29,7 +29,7 @@ pub fn render(file: &str, template: &str, values: &[(&str, &str)]) -> Result<Str
     let fail = |line: usize, why: &str| TemplateError { file: file.to_owned(), line, why: why.to_owned() };
     // Most texts are no templates, and making an engine takes longer than all of them.
     if !template.contains("{{") && !template.contains("{%") && !template.contains("{#") {
-        return bounded(template).map_err(|why| fail(1, &why));
+        return trim_bounded(template).map_err(|why| fail(1, &why));
     }
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -40,11 +40,11 @@ pub fn render(file: &str, template: &str, values: &[(&str, &str)]) -> Result<Str
     let text = environment
         .render_named_str(file, template, values)
         .map_err(|error| fail(error.line().unwrap_or(1), &why(&error)))?;
-    bounded(&text).map_err(|why| fail(1, &why))
+    trim_bounded(&text).map_err(|why| fail(1, &why))
 }
 
 /// Returns a text without space around it. Errs if it is empty or too long.
-fn bounded(text: &str) -> Result<String, String> {
+fn trim_bounded(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("the text is empty".to_owned()),
         text if text.len() > LONGEST => Err(format!("the text is longer than {}", binary_size(LONGEST))),

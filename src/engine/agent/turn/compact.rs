@@ -121,10 +121,10 @@ impl Turn {
             | StopKind::StopSequence
             | StopKind::PauseTurn
             | StopKind::Interrupted
-            | StopKind::Other => compacting.plan.summarized(&text, &by),
+            | StopKind::Other => compacting.plan.summary_record(&text, &by),
         };
         self.budget.used.count(Some(usage), cost, None);
-        let ended = self.summary_ended(Some(usage), None);
+        let ended = self.summary_end_record(Some(usage), None);
         match accepted {
             Ok(record) => {
                 let summary = Summary::Written { by, text: text.trim().to_owned() };
@@ -154,7 +154,7 @@ impl Turn {
         compacting.failures += 1;
         let usage = assembler.usage();
         self.budget.used.count(usage, self.cost(usage), Some(error.class));
-        let ended = self.summary_ended(usage, Some(error.class));
+        let ended = self.summary_end_record(usage, Some(error.class));
         let why = format!("{}: {error}", self.asked.name());
         if compacting.failures >= MOST_FAILURES {
             return self.without_summary(*compacting, why, vec![ended], out);
@@ -214,7 +214,7 @@ impl Turn {
             return self.end(TurnEnd::Completed, out);
         }
         let compacted = CompactionReport { messages: plan.messages, summary: Summary::None { why: without } };
-        records.push(plan.trimmed());
+        records.push(plan.trim_record());
         out.push(Effect::Commit(records, Durability::Written));
         out.push(Effect::Show(Event::Compacted { compacted }));
         self.after_compaction(&why, out);

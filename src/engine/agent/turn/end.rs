@@ -32,7 +32,7 @@ impl Turn {
                 let reported = assembler.usage().filter(|usage| *usage != Usage::default());
                 out.push(Effect::CancelModel);
                 self.budget.used.count(reported, self.cost(reported), None);
-                let ended = self.summary_ended(reported, None);
+                let ended = self.summary_end_record(reported, None);
                 out.push(Effect::Commit(vec![ended], Durability::Written));
                 if self.kind == TurnKind::Compaction {
                     out.push(Effect::status(statuses::COMPACTION_STOPPED));

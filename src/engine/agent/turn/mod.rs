@@ -228,7 +228,7 @@ impl Turn {
     /// Resumes the deferred or cut-off turn of a session. Budget and attempts continue.
     pub fn resume(setup: Setup, history: &History) -> (Self, Vec<Effect>) {
         let mut out = Vec::new();
-        let (number, budget, attempt) = match history.running() {
+        let (number, budget, attempt) = match history.running_turn() {
             Some(turn) => (turn.number, Budget { limits: turn.limits, used: turn.used }, turn.attempts),
             None => (history.turns(), Budget::new(setup.limits), 0),
         };
@@ -277,7 +277,8 @@ impl Turn {
 
     fn new(mut setup: Setup, history: &History, number: u32, budget: Budget, attempt: u32) -> Self {
         // Compaction does not change where a text came from.
-        for message in history.archived().chain(history.entries().iter().map(|(_, message)| message)) {
+        for message in history.archived_messages().chain(history.entries().iter().map(|(_, message)| message))
+        {
             setup.rules.provenance.add(Arc::clone(message));
         }
         Self {
@@ -291,7 +292,7 @@ impl Turn {
             kind: TurnKind::Prompt,
             stopping: StopState::No,
             calls: Calls::default(),
-            queued: history.queued().to_vec(),
+            queued: history.queued_prompts().to_vec(),
             wire_ids: wire_ids(history),
             who: ModelRole::Primary,
             given_up: None,
@@ -348,21 +349,21 @@ impl Turn {
                 (Err(error), _) => self.on_failure(&error, &mut out),
             },
             Input::Planned { call, round, result } => {
-                self.calls.planned(&call, round, result, &self.setup.rules, &mut out);
+                self.calls.on_plan(&call, round, result, &self.setup.rules, &mut out);
                 self.go_on(&mut out);
             }
             Input::Hooked { call, round, verdict } => {
-                self.calls.hooked(&call, round, verdict, &self.setup.rules, &mut out);
+                self.calls.on_hook_verdict(&call, round, verdict, &self.setup.rules, &mut out);
                 self.go_on(&mut out);
             }
             Input::StopHooked { verdict } => self.on_stop_hooked(verdict, &mut out),
             Input::Decided { request, approval, by } => self.on_decided(&request, &approval, &by, &mut out),
             Input::Expired { request } => {
-                self.calls.expired(&request, &mut out);
+                self.calls.on_expiry(&request, &mut out);
                 self.go_on(&mut out);
             }
             Input::ToolDone { returned, seen, state } => {
-                self.calls.tool_done(returned, (seen, state), &mut out);
+                self.calls.on_tool_end(returned, (seen, state), &mut out);
                 self.go_on(&mut out);
             }
             Input::Steer { parts } => self.on_steer(parts, &mut out),
@@ -407,8 +408,8 @@ impl Turn {
     }
 
     /// Returns the requests that the current policy answers instead of the user.
-    pub fn covered(&self) -> Vec<PolicyDecision> {
-        self.calls.covered(&self.setup.rules)
+    pub fn policy_decisions(&self) -> Vec<PolicyDecision> {
+        self.calls.policy_decisions(&self.setup.rules)
     }
 
     fn on_decided(&mut self, request: &RequestId, approval: &Approval, by: &Decider, out: &mut Vec<Effect>) {
@@ -416,7 +417,7 @@ impl Turn {
             let folder = self.setup.rules.place.folder.clone();
             self.setup.rules.grants.apply(asked, approval, &folder);
         }
-        self.calls.decided(request, approval, by, &self.setup.rules, out);
+        self.calls.on_decision(request, approval, by, &self.setup.rules, out);
         self.go_on(out);
     }
 

@@ -90,7 +90,7 @@ impl Turn {
 
     fn commit_reply(&mut self, message: AssistantMessage, usage: Usage, out: &mut Vec<Effect>) {
         self.budget.used.count(Some(usage), self.cost(Some(usage)), None);
-        let ended = self.ended(Some(usage), None);
+        let ended = self.end_record(Some(usage), None);
         let said = Record::said(crate::message::Message::Assistant(message));
         out.push(Effect::Commit(vec![ended, said], Durability::Written));
     }
@@ -103,7 +103,7 @@ impl Turn {
                 out.extend(window_was_full(stop).then(|| Effect::status(statuses::WINDOW_CUT)));
                 NextStep::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
-            StopKind::Refusal => self.refused(stop, out),
+            StopKind::Refusal => self.on_refusal(stop, out),
             StopKind::EndTurn
             | StopKind::ToolUse
             | StopKind::StopSequence
@@ -123,7 +123,7 @@ impl Turn {
                 out.extend(window_was_full(stop).then(|| Effect::status(statuses::WINDOW_FULL)));
                 NextStep::End(TurnEnd::LimitReached { limit: Limit::Output })
             }
-            StopKind::Refusal => self.refused(stop, out),
+            StopKind::Refusal => self.on_refusal(stop, out),
             StopKind::PauseTurn => NextStep::Request,
             StopKind::EndTurn
             | StopKind::ToolUse
@@ -137,7 +137,7 @@ impl Turn {
         self.drain(next, out);
     }
 
-    fn refused(&mut self, stop: &StopReason, out: &mut Vec<Effect>) -> NextStep {
+    fn on_refusal(&mut self, stop: &StopReason, out: &mut Vec<Effect>) -> NextStep {
         out.push(Effect::Show(Event::Refused { why: refusal(stop) }));
         NextStep::End(TurnEnd::Completed)
     }

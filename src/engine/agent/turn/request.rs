@@ -87,17 +87,17 @@ impl Turn {
         out: &mut Vec<Effect>,
     ) {
         self.budget.used.count(usage, self.cost(usage), error);
-        let record = self.ended(usage, error);
+        let record = self.end_record(usage, error);
         out.push(Effect::Commit(vec![record], Durability::Written));
     }
 
     /// Builds the record of the request that just ended.
-    pub(super) fn ended(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
+    pub(super) fn end_record(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
         self.ended_for(RequestKind::Answer, usage, error)
     }
 
     /// Builds the record of the request for a summary that just ended.
-    pub(super) fn summary_ended(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
+    pub(super) fn summary_end_record(&self, usage: Option<Usage>, error: Option<ErrorClass>) -> Record {
         self.ended_for(RequestKind::Summary, usage, error)
     }
 

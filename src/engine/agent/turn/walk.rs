@@ -599,7 +599,7 @@ impl Walk {
         self.note(|| format!("{policy:?}"));
         let effects = self.turn.handle(Input::Policy(policy));
         self.watch(effects);
-        for (request, approval, by) in self.turn.covered() {
+        for (request, approval, by) in self.turn.policy_decisions() {
             let Some(call) = self.waiting.remove(&request) else { panic!("it answers what does not wait") };
             if let Approval::Approve { .. } = approval {
                 self.allowed.insert(call.clone());
@@ -701,7 +701,7 @@ impl Walk {
         (self.asked, self.fell_back) = (None, false);
         let mut setup = setup(&mut self.dice, self.policy.clone(), self.history.grants().clone());
         setup.rules.now = self.now;
-        if self.history.running().is_none() {
+        if self.history.running_turn().is_none() {
             return self.between_turns();
         }
         let (turn, effects) = Turn::resume(setup, &self.history);
@@ -714,7 +714,7 @@ impl Walk {
         self.ends = 0;
         let mut setup = setup(&mut self.dice, self.policy.clone(), self.history.grants().clone());
         setup.rules.now = self.now;
-        let compacts = self.history.running().is_none() && self.dice.one_in(4);
+        let compacts = self.history.running_turn().is_none() && self.dice.one_in(4);
         let (turn, effects) = match compacts {
             true => Turn::compaction(setup, &self.history),
             false => Turn::late_calls(setup, &self.history),

@@ -3,7 +3,7 @@
 //! A name counts as a host by its last label, because names of files and in code contain dots too. Hosts
 //! missed by that rule still count if written with `://` or `@`.
 
-use super::spelling::{DecodedChar, spelled};
+use super::spelling::{DecodedChar, decode_chars};
 
 /// Minimum characters of an address; shorter ones are shared by chance.
 const SHORTEST: usize = 8;
@@ -80,7 +80,7 @@ pub(super) enum Shape {
 /// Passes every address of a text to `found`, in order; for a URL, the whole URL and its host.
 pub(super) fn addresses(text: &str, mut found: impl FnMut(Address)) {
     let mut word: Vec<DecodedChar> = Vec::new();
-    for one in spelled(text) {
+    for one in decode_chars(text) {
         if parts(one.c) {
             in_word(&word, &mut found);
             word.clear();
@@ -155,7 +155,7 @@ fn hosts(word: &[DecodedChar], found: &mut impl FnMut(Address)) {
     let in_path = word.iter().any(|one| one.c == '/');
     let shape = if in_path { Shape::InPath } else { Shape::Host };
     for host in word.split(|one| !(one.c.is_alphanumeric() || matches!(one.c, '.' | '-'))) {
-        if is_host(trimmed(host)) {
+        if is_host(trim_word(host)) {
             give(host, shape, found);
         }
     }
@@ -179,7 +179,7 @@ fn is_host(name: &[DecodedChar]) -> bool {
 }
 
 /// Removes punctuation and quotes around a word.
-fn trimmed(word: &[DecodedChar]) -> &[DecodedChar] {
+fn trim_word(word: &[DecodedChar]) -> &[DecodedChar] {
     let outer = |one: &&DecodedChar| !one.c.is_alphanumeric() && one.c != '@';
     let begin = word.iter().take_while(outer).count();
     let end = word.len() - word.iter().rev().take_while(outer).count();
@@ -187,7 +187,7 @@ fn trimmed(word: &[DecodedChar]) -> &[DecodedChar] {
 }
 
 fn give(word: &[DecodedChar], shape: Shape, found: &mut impl FnMut(Address)) {
-    let word = trimmed(word);
+    let word = trim_word(word);
     if let [first, .., last] = word
         && word.len() >= SHORTEST
     {

@@ -21,7 +21,7 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIEN
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
 /// Decodes the words of a text that are base64 or hexadecimal digits.
-pub(super) fn decoded(text: &str) -> Vec<String> {
+pub(super) fn decode_words(text: &str) -> Vec<String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
     let words = text.split(|c| !is_letter(c)).filter(|word| word.len() > LONG);
     let mut room = MOST;
@@ -119,10 +119,10 @@ mod tests {
             &format!("X={base64}; https://x.example/?d={base64}").replacen(base64, "", 1),
             base64.trim_end_matches('='),
         ] {
-            assert_eq!(decoded(text), [said], "{text}");
+            assert_eq!(decode_words(text), [said], "{text}");
         }
         for text in ["", "a short one", "anOrdinaryIdentifierOfSomeLengthIsNoText", "0123456789abcdef0123"] {
-            assert_eq!(decoded(text), [""; 0], "{text}");
+            assert_eq!(decode_words(text), [""; 0], "{text}");
         }
     }
 

@@ -144,7 +144,7 @@ impl Grams {
         let mut slot = self.slot(hash);
         while let Some(known) = self.slots[slot].checked_sub(1) {
             let Seed { hash: its, first, found } = self.runs[known];
-            if its == hash && (found != FoundIn::Nowhere || self.run(first).eq(roll.held())) {
+            if its == hash && (found != FoundIn::Nowhere || self.run(first).eq(roll.letters())) {
                 if found == FoundIn::Nowhere {
                     self.runs[known].found = by;
                 }
@@ -237,7 +237,7 @@ impl RollingHash {
     }
 
     /// The letters in the window, oldest first.
-    fn held(&self) -> impl Iterator<Item = char> {
+    fn letters(&self) -> impl Iterator<Item = char> {
         (0..SEED).map(|index| self.ring[(self.seen + index) % SEED])
     }
 }

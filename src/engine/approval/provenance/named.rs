@@ -27,7 +27,7 @@ pub(super) fn in_text(text: &str, url: &str) -> bool {
         let behind = text.get(at + 3..).unwrap_or_default();
         let Some(scheme) = scheme.filter(|_| may_begin(behind, &host)) else { return false };
         let from = text.get(at - scheme.len()..).unwrap_or_default();
-        readings(bounded(from, url)).any(|one| is(one, url))
+        readings(address_part(from, url)).any(|one| is(one, url))
     })
 }
 
@@ -41,7 +41,7 @@ pub(super) fn by_person(text: &str, url: &str) -> bool {
     };
     let words = text.split(|c: char| c.is_whitespace() || c.is_control() || NEVER.contains(&c));
     let starts = words.map(|word| word.trim_start_matches(AROUND)).filter(|word| may_begin(word, &host));
-    in_text(text, url) || starts.flat_map(|word| readings(bounded(word, url))).any(bare)
+    in_text(text, url) || starts.flat_map(|word| readings(address_part(word, url))).any(bare)
 }
 
 fn host(url: &str) -> Option<String> {
@@ -56,7 +56,7 @@ fn may_begin(text: &str, host: &str) -> bool {
 }
 
 /// Returns the part of a text that may be this address: up to a character that no address has, and not much longer.
-fn bounded<'a>(text: &'a str, url: &str) -> &'a str {
+fn address_part<'a>(text: &'a str, url: &str) -> &'a str {
     let longest = text.floor_char_boundary(url.len() * 3 + 64);
     let text = text.get(..longest).unwrap_or(text);
     let end = text.find(|c: char| c.is_whitespace() || c.is_control() || NEVER.contains(&c));

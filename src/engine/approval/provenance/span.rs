@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::addresses::is_invisible;
-use super::spelling::spelled;
+use super::spelling::decode_chars;
 use super::texts::Side;
 
 /// Minimum characters of a span of several words, white space counted once: about half a line, which is not
@@ -55,7 +55,7 @@ pub(super) fn pieces(args: &Value) -> Vec<ArgumentText<'_>> {
 /// Whether shared text is too long to be shared by chance.
 pub(super) fn counts(words: &str, side: Side) -> bool {
     let mut measure = Measure { side, words: 0, characters: 0, longest: 0, word: String::new() };
-    for one in spelled(words) {
+    for one in decode_chars(words) {
         // In the query of a URL a plus means a space.
         if one.c.is_whitespace() || one.c == '+' {
             measure.end();

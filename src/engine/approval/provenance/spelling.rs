@@ -12,13 +12,13 @@ pub(super) struct DecodedChar {
 }
 
 /// Returns the characters of a text, with escapes decoded and case folded.
-pub(super) fn spelled(text: &str) -> CharDecoder<'_> {
+pub(super) fn decode_chars(text: &str) -> CharDecoder<'_> {
     CharDecoder { text, at: 0, from: 0, folded: None }
 }
 
 /// Returns only letters and digits: white space, quotes, markup and invisible characters are left out.
 pub(super) fn letters(text: &str) -> impl Iterator<Item = DecodedChar> {
-    spelled(text).filter(|one| one.c.is_alphanumeric())
+    decode_chars(text).filter(|one| one.c.is_alphanumeric())
 }
 
 /// Passes each letter and digit of a text to `give`. Every word of a conversation passes through here for

@@ -46,7 +46,7 @@ impl std::fmt::Display for Draft {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.rule)?;
         match &self.example {
-            Some(example) => writeln!(f, "match = [{}]", quoted(example)),
+            Some(example) => writeln!(f, "match = [{}]", toml_string(example)),
             None => Ok(()),
         }
     }
@@ -83,7 +83,7 @@ impl DraftSource<'_> {
         self.object("args", args, &mut lines);
         let rule = format!(
             "[[rule]]\neffect = \"allow\"\ntool = {}\n{}",
-            quoted(&escape(tool.as_str())),
+            toml_string(&escape(tool.as_str())),
             lines.concat()
         );
         let example = args.to_string();
@@ -103,7 +103,7 @@ impl DraftSource<'_> {
         for (name, value) in fields {
             let key = format!("{prefix}.{}", key(name));
             if name.contains('.') || name.is_empty() {
-                lines.push(format!("# {} is not tested\n", quoted(name)));
+                lines.push(format!("# {} is not tested\n", toml_string(name)));
             } else if let Some(path) = self.path_of(name, value) {
                 lines.push(format!("{key} = {}\n", self.near(&path, value)));
             } else if let (true, Value::String(script)) = (COMMANDS.contains(&name.as_str()), value) {
@@ -127,9 +127,9 @@ impl DraftSource<'_> {
                 let words =
                     WORDS.contains(&name) || text.chars().count() > LONGEST_CHOICE || text.contains('\n');
                 match host(text) {
-                    Some(host) => format!("{{ host = {} }}", quoted(&escape(&host))),
+                    Some(host) => format!("{{ host = {} }}", toml_string(&escape(&host))),
                     None if words => return,
-                    None => quoted(text),
+                    None => toml_string(text),
                 }
             }
             Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -159,14 +159,14 @@ impl DraftSource<'_> {
             }),
             DraftScope::Wide => reading(script),
         };
-        named.map_or_else(|| quoted(script), |named| words_test(&named))
+        named.map_or_else(|| toml_string(script), |named| words_test(&named))
     }
 
     /// A test for files of the same type in the same folder; for a folder, for everything inside it.
     fn near(&self, path: &Path, value: &Value) -> String {
-        let shown = |path: &Path| quoted(&display_relative(self.folder, path));
+        let shown = |path: &Path| toml_string(&display_relative(self.folder, path));
         match (self.scope, path.parent()) {
-            (DraftScope::Call, _) => return quoted(value.as_str().unwrap_or_default()),
+            (DraftScope::Call, _) => return toml_string(value.as_str().unwrap_or_default()),
             (DraftScope::Near, Some(parent)) => return format!("{{ inside = {} }}", shown(parent)),
             (DraftScope::Wide, _) | (DraftScope::Near, None) => return "{ inside = \".\" }".to_owned(),
             (DraftScope::Similar, _) => {}
@@ -178,10 +178,10 @@ impl DraftSource<'_> {
                 format!(
                     "{{ inside = {}, glob = {} }}",
                     shown(parent),
-                    quoted(&format!("*.{}", escape(extension)))
+                    toml_string(&format!("*.{}", escape(extension)))
                 )
             }
-            (None, Some(_)) if writes => quoted(value.as_str().unwrap_or_default()),
+            (None, Some(_)) if writes => toml_string(value.as_str().unwrap_or_default()),
             (_, _) => format!("{{ inside = {} }}", shown(path)),
         }
     }
@@ -225,7 +225,7 @@ fn reading(script: &str) -> Option<Vec<Vec<String>>> {
 /// A test for commands that begin with one of these lists of words.
 fn words_test(named: &[Vec<String>]) -> String {
     let list = |one: &Vec<String>| {
-        let words: Vec<String> = one.iter().map(|word| quoted(word)).collect();
+        let words: Vec<String> = one.iter().map(|word| toml_string(word)).collect();
         format!("[{}]", words.join(", "))
     };
     match named {
@@ -240,11 +240,11 @@ fn several(values: &[Value]) -> String {
     if let Some(mut hosts) = hosts {
         hosts.dedup();
         if let [host] = hosts.as_slice() {
-            return format!("{{ host = {} }}", quoted(&escape(host)));
+            return format!("{{ host = {} }}", toml_string(&escape(host)));
         }
     }
     let values: Vec<String> =
-        values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), quoted)).collect();
+        values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), toml_string)).collect();
     format!("{{ one_of = [{}] }}", values.join(", "))
 }
 
@@ -257,7 +257,7 @@ fn is_scalar(value: &Value) -> bool {
     matches!(value, Value::Bool(_) | Value::Number(_) | Value::String(_))
 }
 
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn toml_string(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }
 

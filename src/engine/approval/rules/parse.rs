@@ -161,7 +161,7 @@ impl RuleParser<'_> {
             risk: self.risk(table, effect),
             args,
         };
-        rule.id = self.id(table).unwrap_or_else(|| made_id(&rule));
+        rule.id = self.id(table).unwrap_or_else(|| derived_id(&rule));
         (self.problems.len() == before).then_some(rule)
     }
 
@@ -240,20 +240,20 @@ impl RuleParser<'_> {
                     Ok(args) if !args.is_object() => {
                         format!(
                             "the example {} is not a set of arguments; write them as JSON: '{{\"path\":\"a\"}}'",
-                            quoted(&text)
+                            quote(&text)
                         )
                     }
                     Ok(_) if wanted => {
                         format!(
                             "the rule does not match its example {}; change one or the other",
-                            quoted(&text)
+                            quote(&text)
                         )
                     }
                     Ok(_) => {
-                        format!("the rule matches {}, which it should not; make it narrower", quoted(&text))
+                        format!("the rule matches {}, which it should not; make it narrower", quote(&text))
                     }
                     Err(_) => {
-                        format!("the example {} is not JSON; write '{{\"path\":\"a\"}}'", quoted(&text))
+                        format!("the example {} is not JSON; write '{{\"path\":\"a\"}}'", quote(&text))
                     }
                 };
                 self.problem(line, what);
@@ -278,11 +278,11 @@ impl RuleParser<'_> {
         if item.as_array().is_some_and(toml_edit::Array::is_empty) {
             self.problem_at(item, format!("`{key}` is empty; name at least one"));
         }
-        texts.iter().filter_map(|(_, text)| self.made(item, Glob::new(text))).collect()
+        texts.iter().filter_map(|(_, text)| self.or_report(item, Glob::new(text))).collect()
     }
 
     fn glob(&mut self, table: &Table, key: &str) -> Option<Glob> {
-        self.made_of(table.get(key)?, Glob::new)
+        self.make_from(table.get(key)?, Glob::new)
     }
 
     fn string(&mut self, table: &Table, key: &str) -> Option<String> {
@@ -294,12 +294,12 @@ impl RuleParser<'_> {
     }
 
     /// Makes something of a string.
-    fn made_of<T>(&mut self, item: &Item, make: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+    fn make_from<T>(&mut self, item: &Item, make: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
         let text = self.text_of(item)?;
-        self.made(item, make(&text))
+        self.or_report(item, make(&text))
     }
 
-    fn made<T>(&mut self, item: &Item, made: Result<T, String>) -> Option<T> {
+    fn or_report<T>(&mut self, item: &Item, made: Result<T, String>) -> Option<T> {
         made.map_err(|what| self.problem_at(item, text::sanitize_line(&what).into_owned())).ok()
     }
 
@@ -343,7 +343,7 @@ fn at(source: &RuleSource, line: usize) -> RuleSource {
 }
 
 /// A name for a rule without one: equal for equal rules, independent of their position.
-fn made_id(rule: &Rule) -> String {
+fn derived_id(rule: &Rule) -> String {
     let named = rule.tools.first().map_or("rule", Glob::as_str);
     let named: String =
         named.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(24).collect();
@@ -365,6 +365,6 @@ fn name_line(name: &str) -> String {
     text::truncate(&text::sanitize_line(name), SHOWN)
 }
 
-fn quoted(example: &str) -> String {
+fn quote(example: &str) -> String {
     format!("`{}`", name_line(example))
 }

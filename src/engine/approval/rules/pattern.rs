@@ -28,7 +28,7 @@ enum Matcher {
 impl Glob {
     /// Compiles a glob. On failure returns a message for the user.
     pub fn new(text: &str) -> Result<Self, String> {
-        bounded(text)?;
+        check_bounds(text)?;
         if !text.contains(is_special) {
             return Ok(Self { text: text.to_owned(), matcher: Matcher::Exactly(text.to_owned()) });
         }
@@ -79,7 +79,7 @@ pub struct Regex {
 impl Regex {
     /// Compiles a regular expression. On failure returns a message for the user.
     pub fn new(text: &str) -> Result<Self, String> {
-        bounded(text)?;
+        check_bounds(text)?;
         let build = |text: &str| regex::RegexBuilder::new(text).size_limit(COMPILED).build();
         match build(text).and_then(|anywhere| Ok((anywhere, build(&format!("^(?:{text})$"))?))) {
             Ok((anywhere, whole)) => Ok(Self { anywhere, whole }),
@@ -125,7 +125,7 @@ impl PartialEq for Regex {
     }
 }
 
-fn bounded(text: &str) -> Result<(), String> {
+fn check_bounds(text: &str) -> Result<(), String> {
     match text.chars().count() {
         0 => Err("it is empty; `*` matches everything".to_owned()),
         1..=LONGEST => Ok(()),

@@ -100,7 +100,7 @@ impl ArgTest {
         let mut found = Vec::new();
         let is_everywhere = reach(subject.args, &self.path, &mut found);
         match (&self.predicate, is_everywhere) {
-            (Predicate::Empty(wanted), _) => said(found.iter().all(|value| is_empty(value)) == *wanted),
+            (Predicate::Empty(wanted), _) => truth_of(found.iter().all(|value| is_empty(value)) == *wanted),
             (_, false) => Truth::Unknown,
             (predicate, true) => need.of(found
                 .iter()
@@ -159,7 +159,7 @@ struct Argument<'a> {
 
 impl Argument<'_> {
     /// Files and folders that the plan found.
-    fn touched(&self) -> Vec<&PathBuf> {
+    fn plan_paths(&self) -> Vec<&PathBuf> {
         self.subject
             .access
             .paths()
@@ -174,7 +174,7 @@ impl Argument<'_> {
             return None;
         }
         let path = normalize(&self.subject.folder.join(text));
-        (PATHS.contains(&self.name) || self.touched().contains(&&path)).then_some(path)
+        (PATHS.contains(&self.name) || self.plan_paths().contains(&&path)).then_some(path)
     }
 
     /// Applies a text test to the file that is meant. To ask or deny, any of its spellings may match; to
@@ -186,16 +186,18 @@ impl Argument<'_> {
             let from_here = !shown.starts_with(['/', '.']) && test(&format!("./{shown}"));
             from_here || test(&shown) || test(&path.display().to_string())
         };
-        let touched = self.touched();
+        let touched = self.plan_paths();
         match self.need {
-            MatchQuantifier::One => said(test(text) || named(path) || touched.iter().any(|path| named(path))),
+            MatchQuantifier::One => {
+                truth_of(test(text) || named(path) || touched.iter().any(|path| named(path)))
+            }
             // A link leads elsewhere.
             MatchQuantifier::All
                 if !touched.is_empty() && !touched.iter().any(|touched| *touched == path) =>
             {
                 Truth::Unknown
             }
-            MatchQuantifier::All => said(named(path)),
+            MatchQuantifier::All => truth_of(named(path)),
         }
     }
 
@@ -211,7 +213,7 @@ impl Argument<'_> {
         if says_more(script) || substitutes {
             return Truth::Unknown;
         }
-        MatchQuantifier::All.of(invocations.iter().map(|one| said(test(&written(one)))))
+        MatchQuantifier::All.of(invocations.iter().map(|one| truth_of(test(&written(one)))))
     }
 
     fn of_text(&self, text: &str, test: impl Fn(&str) -> bool, whole: impl Fn(&str) -> bool) -> Truth {
@@ -224,7 +226,7 @@ impl Argument<'_> {
             MatchQuantifier::All if COMMANDS.contains(&self.name) => self.of_commands(text, whole),
             MatchQuantifier::One if test(text) => Truth::Holds,
             MatchQuantifier::All | MatchQuantifier::One if climbs => Truth::Unknown,
-            MatchQuantifier::All | MatchQuantifier::One => said(test(text)),
+            MatchQuantifier::All | MatchQuantifier::One => truth_of(test(text)),
         }
     }
 }
@@ -249,7 +251,7 @@ impl Predicate {
             }
             (Self::Inside(folder), Value::String(text)) => inside(folder, text, argument),
             (Self::Host(glob), Value::String(text)) => {
-                host(text).map_or(Truth::Unknown, |host| said(glob.matches(&host)))
+                host(text).map_or(Truth::Unknown, |host| truth_of(glob.matches(&host)))
             }
             (Self::Words(choices), Value::String(script)) => begins_with_words(choices, script, need),
             (Self::Bounds { min, max }, Value::Number(number)) => bounds(*min, *max, number),
@@ -267,15 +269,15 @@ impl Predicate {
     }
 }
 
-fn said(so: bool) -> Truth {
+fn truth_of(so: bool) -> Truth {
     if so { Truth::Holds } else { Truth::Fails }
 }
 
 fn one_of(wanted: &[Value], value: &Value) -> Truth {
     let one = |wanted: &Value| match (wanted, value) {
-        (Value::String(a), Value::String(b)) => said(a == b),
-        (Value::Bool(a), Value::Bool(b)) => said(a == b),
-        (Value::Number(a), Value::Number(b)) => said(same_number(a, b)),
+        (Value::String(a), Value::String(b)) => truth_of(a == b),
+        (Value::Bool(a), Value::Bool(b)) => truth_of(a == b),
+        (Value::Number(a), Value::Number(b)) => truth_of(same_number(a, b)),
         (_, _) => Truth::Unknown,
     };
     let truths: Vec<Truth> = wanted.iter().map(one).collect();
@@ -297,7 +299,7 @@ fn same_number(a: &Number, b: &Number) -> bool {
 
 fn bounds(min: Option<f64>, max: Option<f64>, number: &Number) -> Truth {
     let Some(number) = number.as_f64() else { return Truth::Unknown };
-    said(min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max))
+    truth_of(min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max))
 }
 
 /// Whether a path is in a folder, by its text and by what the plan found that it touches.
@@ -309,12 +311,14 @@ fn inside(folder: &Path, text: &str, argument: &Argument<'_>) -> Truth {
     let folder = normalize(&subject.folder.join(folder));
     let path = normalize(&subject.folder.join(text));
     let written = path.starts_with(&folder);
-    let touched = argument.touched();
+    let touched = argument.plan_paths();
     match argument.need {
-        MatchQuantifier::One => said(written || touched.iter().any(|touched| touched.starts_with(&folder))),
+        MatchQuantifier::One => {
+            truth_of(written || touched.iter().any(|touched| touched.starts_with(&folder)))
+        }
         // A link leads elsewhere.
         MatchQuantifier::All if written && !touched.is_empty() && !touched.contains(&&path) => Truth::Unknown,
-        MatchQuantifier::All => said(written),
+        MatchQuantifier::All => truth_of(written),
     }
 }
 
@@ -393,7 +397,7 @@ fn begin_with(choice: &[Vec<Glob>], words: &[Option<String>], need: MatchQuantif
     let said_at = |(at, globs): (usize, &Vec<Glob>)| match words.get(at) {
         None => Truth::Fails,
         Some(None) => Truth::Unknown,
-        Some(Some(word)) => said(globs.iter().any(|glob| {
+        Some(Some(word)) => truth_of(globs.iter().any(|glob| {
             // `/bin/rm` counts as `rm` to ask or deny, but not to allow.
             let base = word.rsplit('/').next().unwrap_or(word);
             glob.matches(word) || (at == 0 && need == MatchQuantifier::One && glob.matches(base))

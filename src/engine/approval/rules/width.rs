@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::draft::{DraftScope, DraftSource, prefixes, quoted, reader};
+use super::draft::{DraftScope, DraftSource, prefixes, reader, toml_string};
 use super::predicate::COMMANDS;
 use super::{RuleSet, RuleSource};
 use crate::message::ToolName;
@@ -62,14 +62,14 @@ pub fn widths(tool: &ToolName, args: &Value, access: &Access, risk: Risk, folder
     }
     let width = |(scope, words): (DraftScope, &str)| {
         let draft = place(scope).draft(tool, args);
-        let words = if words.is_empty() { tested(&draft.rule) } else { words.to_owned() };
+        let words = if words.is_empty() { tests_text(&draft.rule) } else { words.to_owned() };
         let words = sanitize_line(&words).into_owned();
         let most = match risk {
-            Risk::Low | Risk::Medium => format!("risk = {}\n", quoted(risk.word())),
+            Risk::Low | Risk::Medium => format!("risk = {}\n", toml_string(risk.word())),
             Risk::High => String::new(),
         };
-        let text = format!("{}{most}reason = {}\n", draft.rule, quoted(&words));
-        let example = draft.example.map(|example| format!("{text}match = [{}]\n", quoted(&example)));
+        let text = format!("{}{most}reason = {}\n", draft.rule, toml_string(&words));
+        let example = draft.example.map(|example| format!("{text}match = [{}]\n", toml_string(&example)));
         // Examples are tried without the folder, so that an absolute path may not match.
         let fits = |text: &String| RuleSet::parse(text, &RuleSource::Session, None).is_ok();
         RuleWidth { words, text: example.filter(fits).unwrap_or(text) }
@@ -90,7 +90,7 @@ fn this(paths: usize, command: Option<&str>, access: &Access) -> &'static str {
 }
 
 /// Describes the tests of a rule.
-fn tested(rule: &str) -> String {
+fn tests_text(rule: &str) -> String {
     let rules = RuleSet::parse(rule, &RuleSource::Session, None).unwrap_or_default();
     let tests: Vec<String> = rules.iter().flat_map(|rule| &rule.args).map(ToString::to_string).collect();
     if tests.is_empty() { "any call of this tool".to_owned() } else { tests.join(", ") }

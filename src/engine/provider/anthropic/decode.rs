@@ -174,7 +174,7 @@ impl Protocol for MessagesProtocol {
         Ok(())
     }
 
-    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+    fn on_whole_body(&mut self, body: Value) -> Result<(), ProviderError> {
         let Some(content) = body.get("content").and_then(Value::as_array) else {
             return Err(malformed("the server's response has no `content`: it is not an Anthropic message"));
         };
@@ -193,7 +193,7 @@ impl Protocol for MessagesProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.stop.reason.is_some().then(|| self.stop_reason());
         ReplyMetadata { model: self.reply.model(), stop, usage: self.total() }
     }

@@ -14,7 +14,7 @@ use crate::config::{Codec, ThinkingStyle};
 use crate::provider::decoder::malformed;
 use crate::provider::http::{Endpoint, get_json};
 use crate::provider::json_fields::string;
-use crate::provider::wire_text::escaped;
+use crate::provider::wire_text::percent_encode;
 use crate::provider::{Price, Profile, ProviderError};
 
 /// The most pages that are requested.
@@ -116,7 +116,8 @@ async fn get(place: &ListEndpoint, path: &str, until: Instant) -> Result<Value, 
 
 fn page_path(place: &ListEndpoint, next: Option<&str>) -> String {
     let path = &place.path;
-    let more = |key: &str| next.map(|next| format!("&{key}={}", escaped(next, b"-._~"))).unwrap_or_default();
+    let more =
+        |key: &str| next.map(|next| format!("&{key}={}", percent_encode(next, b"-._~"))).unwrap_or_default();
     match place.form {
         ListForm::Anthropic => format!("{path}?limit=1000{}", more("after_id")),
         ListForm::Gemini => format!("{path}?pageSize=1000{}", more("pageToken")),

@@ -138,7 +138,7 @@ impl ModelRow {
         self
     }
 
-    const fn fixed(mut self) -> Self {
+    const fn without_sampling(mut self) -> Self {
         self.profile.refuses_sampling = true;
         self
     }
@@ -160,12 +160,12 @@ impl ModelRow {
         self
     }
 
-    const fn cached(mut self, price: u64) -> Self {
+    const fn cached_price(mut self, price: u64) -> Self {
         self.profile.price = Some(Price { cached_input: Some(price), ..self.set_price() });
         self
     }
 
-    const fn written(mut self, price: u64) -> Self {
+    const fn cache_write_price(mut self, price: u64) -> Self {
         self.profile.price = Some(Price { cache_write: Some(price), ..self.set_price() });
         self
     }

@@ -64,7 +64,7 @@ pub(super) enum LocalForm {
 
 /// Creates the preset of a service that speaks Chat Completions at this address, requires a key, and lists
 /// its models at `/models`.
-const fn hosted(
+const fn hosted_preset(
     name: &'static str,
     title: &'static str,
     base_url: &'static str,
@@ -101,7 +101,7 @@ const fn own(
         needs_key: false,
         names_have_slashes: true,
         path: "/v1",
-        ..hosted(name, title, base_url, key_envs, Quirks::COMPATIBLE)
+        ..hosted_preset(name, title, base_url, key_envs, Quirks::COMPATIBLE)
     }
 }
 
@@ -139,7 +139,7 @@ impl Preset {
     }
 
     /// Marks a service that serves the models of other vendors.
-    const fn slashed(mut self) -> Self {
+    const fn with_other_vendors(mut self) -> Self {
         self.names_have_slashes = true;
         self
     }
@@ -149,7 +149,7 @@ pub const ANTHROPIC: Preset = Preset {
     codec: Codec::Anthropic,
     elsewhere: Codec::Anthropic,
     key_header: KeyHeader::XApiKey,
-    ..hosted(
+    ..hosted_preset(
         "anthropic",
         "Anthropic",
         "https://api.anthropic.com",
@@ -163,7 +163,7 @@ pub const ANTHROPIC: Preset = Preset {
 /// Most servers set through `OPENAI_BASE_URL` speak only Chat Completions.
 pub const OPENAI: Preset = Preset {
     codec: Codec::OpenAiResponses,
-    ..hosted("openai", "OpenAI", "https://api.openai.com/v1", &["OPENAI_API_KEY"], Quirks::OPENAI)
+    ..hosted_preset("openai", "OpenAI", "https://api.openai.com/v1", &["OPENAI_API_KEY"], Quirks::OPENAI)
         .model("gpt-5")
         .keys_at("https://platform.openai.com/api-keys")
 };
@@ -172,7 +172,7 @@ pub const GEMINI: Preset = Preset {
     codec: Codec::Gemini,
     elsewhere: Codec::Gemini,
     key_header: KeyHeader::XGoogApiKey,
-    ..hosted(
+    ..hosted_preset(
         "gemini",
         "Google Gemini",
         "https://generativelanguage.googleapis.com",
@@ -186,7 +186,7 @@ pub const GEMINI: Preset = Preset {
 pub const OPENROUTER: Preset = Preset {
     // Its model list needs no key.
     check: Some("/key"),
-    ..hosted(
+    ..hosted_preset(
         "openrouter",
         "OpenRouter",
         "https://openrouter.ai/api/v1",
@@ -195,14 +195,14 @@ pub const OPENROUTER: Preset = Preset {
     )
     .model("openrouter/auto")
     .keys_at("https://openrouter.ai/settings/keys")
-    .slashed()
+    .with_other_vendors()
 };
 
 pub const AZURE_OPENAI: Preset = Preset {
     base_url: None,
     path: "/openai/v1",
     key_header: KeyHeader::ApiKey,
-    ..hosted("azure-openai", "Azure OpenAI", "", &["AZURE_OPENAI_API_KEY"], Quirks::AZURE)
+    ..hosted_preset("azure-openai", "Azure OpenAI", "", &["AZURE_OPENAI_API_KEY"], Quirks::AZURE)
         .keys_at("https://portal.azure.com")
 };
 
@@ -233,37 +233,49 @@ pub const PRESETS: &[Preset] = &[
     OPENAI,
     GEMINI,
     OPENROUTER,
-    hosted("groq", "Groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], Quirks::GROQ)
-        .slashed()
+    hosted_preset("groq", "Groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], Quirks::GROQ)
+        .with_other_vendors()
         .keys_at("https://console.groq.com/keys"),
-    hosted("mistral", "Mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], Quirks::MISTRAL)
+    hosted_preset("mistral", "Mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], Quirks::MISTRAL)
         .model("mistral-large-latest")
         .keys_at("https://console.mistral.ai/api-keys"),
-    hosted("deepseek", "DeepSeek", "https://api.deepseek.com", &["DEEPSEEK_API_KEY"], Quirks::DEEPSEEK)
-        .model("deepseek-chat")
-        .keys_at("https://platform.deepseek.com/api_keys"),
-    hosted("xai", "xAI", "https://api.x.ai/v1", &["XAI_API_KEY"], Quirks::XAI)
+    hosted_preset(
+        "deepseek",
+        "DeepSeek",
+        "https://api.deepseek.com",
+        &["DEEPSEEK_API_KEY"],
+        Quirks::DEEPSEEK,
+    )
+    .model("deepseek-chat")
+    .keys_at("https://platform.deepseek.com/api_keys"),
+    hosted_preset("xai", "xAI", "https://api.x.ai/v1", &["XAI_API_KEY"], Quirks::XAI)
         .keys_at("https://console.x.ai"),
-    hosted(
+    hosted_preset(
         "together",
         "Together AI",
         "https://api.together.xyz/v1",
         &["TOGETHER_API_KEY"],
         Quirks::COMPATIBLE,
     )
-    .slashed()
+    .with_other_vendors()
     .keys_at("https://api.together.ai/settings/api-keys"),
-    hosted(
+    hosted_preset(
         "fireworks",
         "Fireworks AI",
         "https://api.fireworks.ai/inference/v1",
         &["FIREWORKS_API_KEY"],
         Quirks::COMPATIBLE,
     )
-    .slashed()
+    .with_other_vendors()
     .keys_at("https://app.fireworks.ai/settings/users/api-keys"),
-    hosted("cerebras", "Cerebras", "https://api.cerebras.ai/v1", &["CEREBRAS_API_KEY"], Quirks::CEREBRAS)
-        .keys_at("https://cloud.cerebras.ai"),
+    hosted_preset(
+        "cerebras",
+        "Cerebras",
+        "https://api.cerebras.ai/v1",
+        &["CEREBRAS_API_KEY"],
+        Quirks::CEREBRAS,
+    )
+    .keys_at("https://cloud.cerebras.ai"),
     AZURE_OPENAI,
     OLLAMA,
     LMSTUDIO,

@@ -113,7 +113,7 @@ impl GenerateProtocol {
             return self.more_arguments(call, more);
         }
         // The end mark of fragmented arguments may be missing.
-        self.end_partial(PartialCall::whole);
+        self.end_partial(PartialCall::whole_args);
         let mut fields = Map::new();
         for (key, value) in [(SIGNATURE, part.get(SIGNATURE)), ("id", call.get("id"))] {
             if let Some(value) = value.and_then(Value::as_str).filter(|value| !value.is_empty()) {
@@ -140,7 +140,7 @@ impl GenerateProtocol {
             partial.take(call, &mut self.reply)?;
         }
         if !more {
-            self.end_partial(PartialCall::whole);
+            self.end_partial(PartialCall::whole_args);
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl GenerateProtocol {
             return Err(error);
         }
         self.close();
-        self.end_partial(if ending.is_stop() { PartialCall::whole } else { PartialCall::cut });
+        self.end_partial(if ending.is_stop() { PartialCall::whole_args } else { PartialCall::cut });
         for (index, fields) in &mut self.calls {
             let fields = std::mem::take(fields);
             self.reply.end_part(*index, (!fields.is_empty()).then_some(Value::Object(fields)));
@@ -215,7 +215,7 @@ impl Protocol for GenerateProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.ending.as_ref().map(|ending| ending.reason(self.calls.len()));
         ReplyMetadata { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
     }

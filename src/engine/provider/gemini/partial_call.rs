@@ -39,8 +39,8 @@ impl PartialCall {
             reply.hold(path.len())?;
             let Some(value) = value(piece) else { continue };
             reply.hold(value.as_str().map_or(0, str::len))?;
-            let steps = steps(path).ok_or_else(|| misplaced(path))?;
-            let place = place(&mut self.args, &steps).ok_or_else(|| misplaced(path))?;
+            let steps = steps(path).ok_or_else(|| path_error(path))?;
+            let place = place(&mut self.args, &steps).ok_or_else(|| path_error(path))?;
             match (place, value) {
                 (Value::String(text), Value::String(more)) => text.push_str(&more),
                 (place, value) => *place = value,
@@ -50,7 +50,7 @@ impl PartialCall {
     }
 
     /// Returns the complete arguments as JSON.
-    pub fn whole(&self) -> String {
+    pub fn whole_args(&self) -> String {
         self.args.to_string()
     }
 
@@ -63,7 +63,7 @@ impl PartialCall {
     }
 }
 
-fn misplaced(path: &str) -> ProviderError {
+fn path_error(path: &str) -> ProviderError {
     malformed(format!("the server sent part of an argument for an unknown path: {path}"))
 }
 
@@ -142,7 +142,7 @@ mod tests {
     fn assembled(pieces: &Value) -> Result<String, ProviderError> {
         let mut call = PartialCall::new(0, None);
         call.take(&json!({ "partialArgs": pieces }), &mut ReplyBuilder::new("w", "m"))?;
-        Ok(call.whole())
+        Ok(call.whole_args())
     }
 
     #[test]
@@ -180,6 +180,6 @@ mod tests {
     #[test]
     fn a_call_that_was_cut_is_no_json() {
         let call = PartialCall::new(0, Some(&json!({ "a": 1 })));
-        assert_eq!((call.whole().as_str(), call.cut().as_str()), (r#"{"a":1}"#, r#"{"a":1"#));
+        assert_eq!((call.whole_args().as_str(), call.cut().as_str()), (r#"{"a":1}"#, r#"{"a":1"#));
     }
 }

@@ -1,6 +1,6 @@
 //! Builds the request path: this wire names the model in it.
 
-use crate::provider::wire_text::escaped;
+use crate::provider::wire_text::percent_encode;
 
 /// Returns the path for a streamed reply of `model`: `x`, `models/x`, `tunedModels/x` or, behind a gateway,
 /// `team/x`.
@@ -12,6 +12,6 @@ pub fn of(model: &str) -> String {
         Some(_) | None => ("models", model),
     };
     // Slashes stay, because gateways use them as separators.
-    let name = escaped(name, b"-._~@/");
+    let name = percent_encode(name, b"-._~@/");
     format!("/v1beta/{collection}/{name}:streamGenerateContent?alt=sse")
 }

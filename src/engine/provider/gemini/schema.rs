@@ -93,9 +93,10 @@ impl Adapter<'_> {
         let (types, mut nullable) = types(fields);
         let mut adapted = match types.as_slice() {
             [] => Map::from_iter([("type".to_owned(), json!("STRING"))]),
-            [one] => self.typed(one, fields, depth, notes),
+            [one] => self.adapt_type(one, fields, depth, notes),
             several => {
-                let each = several.iter().map(|one| Value::Object(self.typed(one, fields, depth, notes)));
+                let each =
+                    several.iter().map(|one| Value::Object(self.adapt_type(one, fields, depth, notes)));
                 Map::from_iter([("anyOf".to_owned(), each.collect())])
             }
         };
@@ -106,7 +107,7 @@ impl Adapter<'_> {
         Value::Object(adapted)
     }
 
-    fn typed(
+    fn adapt_type(
         &mut self,
         kind: &str,
         fields: &Map<String, Value>,
@@ -115,7 +116,7 @@ impl Adapter<'_> {
     ) -> Map<String, Value> {
         let mut adapted = Map::new();
         adapted.insert("type".to_owned(), json!(kind));
-        listed(kind, fields, &mut adapted, notes);
+        add_values(kind, fields, &mut adapted, notes);
         let format = fields.get("format").and_then(Value::as_str);
         match format {
             Some(format) if of(&FORMATS, kind).contains(&format) => {
@@ -277,7 +278,7 @@ fn values(fields: &Map<String, Value>) -> Option<&[Value]> {
 }
 
 /// Adds listed values: as `enum` for strings, as a note in the description for other types.
-fn listed(
+fn add_values(
     kind: &str,
     fields: &Map<String, Value>,
     adapted: &mut Map<String, Value>,

@@ -135,12 +135,12 @@ impl<W: WireCodec> Exchange<W> {
         let response = self.send(request?).await?;
         let status = response.status();
         if status.is_redirection() {
-            return Err(trouble::redirected(&response));
+            return Err(trouble::redirect_error(&response));
         }
         if !status.is_success() {
-            return Err(self.refused(response).await);
+            return Err(self.refusal(response).await);
         }
-        trouble::compressed(&response).map_or_else(|| Ok(ResponseBody::of(response)), Err)
+        trouble::compression_error(&response).map_or_else(|| Ok(ResponseBody::of(response)), Err)
     }
 
     /// Sends the request; repeats it once where it used a kept connection that turned out to be closed.
@@ -153,8 +153,8 @@ impl<W: WireCodec> Exchange<W> {
         };
         let was_kept = self.destination.connects.count() == before;
         match again.filter(|_| was_kept && trouble::was_closed(&error)) {
-            Some(again) => self.send_once(again).await?.map_err(|error| self.destination.unreached(error)),
-            None => Err(self.destination.unreached(error)),
+            Some(again) => self.send_once(again).await?.map_err(|error| self.destination.send_error(error)),
+            None => Err(self.destination.send_error(error)),
         }
     }
 
@@ -174,25 +174,25 @@ impl<W: WireCodec> Exchange<W> {
             match piece {
                 Ok(bytes) => {
                     if let Err(error) = self.feed(&bytes, &mut events) {
-                        return self.decoded(events, Err(error), ExchangePhase::Over);
+                        return self.on_decoded(events, Err(error), ExchangePhase::Over);
                     }
                 }
                 // A server may break the connection after a complete reply.
-                Err(error) => return self.ended(events, || trouble::broken(&error)),
+                Err(error) => return self.on_stream_end(events, || trouble::connection_error(&error)),
             }
         }
         match read {
             Ok(_) if ends(&events) => {
-                self.decoded(events, Ok(()), ExchangePhase::Ending(tokio::spawn(body.finish())))
+                self.on_decoded(events, Ok(()), ExchangePhase::Ending(tokio::spawn(body.finish())))
             }
             Ok(0) => {
                 let decoded = self.decoder.finish(&mut events);
-                self.decoded(events, decoded, ExchangePhase::Over)
+                self.on_decoded(events, decoded, ExchangePhase::Over)
             }
-            Ok(_) => self.decoded(events, Ok(()), ExchangePhase::Streaming(body)),
+            Ok(_) => self.on_decoded(events, Ok(()), ExchangePhase::Streaming(body)),
             Err(_) => {
                 let silent = self.silent();
-                self.ended(events, || silent)
+                self.on_stream_end(events, || silent)
             }
         }
     }
@@ -203,12 +203,16 @@ impl<W: WireCodec> Exchange<W> {
     }
 
     /// Handles the end of the stream: fails with `why`, unless the reply was complete.
-    fn ended(&mut self, mut events: Vec<StreamEvent>, why: impl FnOnce() -> ProviderError) -> ExchangePhase {
+    fn on_stream_end(
+        &mut self,
+        mut events: Vec<StreamEvent>,
+        why: impl FnOnce() -> ProviderError,
+    ) -> ExchangePhase {
         let decoded = self.decoder.finish(&mut events).map_err(|_| why());
-        self.decoded(events, decoded, ExchangePhase::Over)
+        self.on_decoded(events, decoded, ExchangePhase::Over)
     }
 
-    fn decoded(
+    fn on_decoded(
         &mut self,
         mut events: Vec<StreamEvent>,
         decoded: Result<(), ProviderError>,
@@ -237,14 +241,14 @@ impl<W: WireCodec> Exchange<W> {
 
     /// Emits the usage reported so far, whenever it has changed.
     fn report_usage(&mut self) {
-        let usage = self.decoder.seen().usage;
+        let usage = self.decoder.metadata().usage;
         if usage != self.reported {
             self.reported = usage;
             self.ready.push_back(StreamEvent::Usage { usage });
         }
     }
 
-    async fn refused(&mut self, response: Response) -> ProviderError {
+    async fn refusal(&mut self, response: Response) -> ProviderError {
         let status = response.status().as_u16();
         if let Some(error) = self.destination.in_the_way(status) {
             return error;

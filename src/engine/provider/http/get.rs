@@ -9,7 +9,7 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, HeaderValue};
 use serde_json::Value;
 
-use super::trouble::{broken, redirected};
+use super::trouble::{connection_error, redirect_error};
 use super::{Endpoint, Route};
 use crate::provider::classify::{classify_reply, classify_value};
 use crate::provider::decoder::{malformed, web_page};
@@ -47,16 +47,16 @@ pub async fn get_json(
 
 /// Sends a request and returns the JSON of its answer; errs on a redirect.
 async fn answer(route: &Route, request: reqwest::RequestBuilder) -> Result<Value, ProviderError> {
-    let mut response = request.send().await.map_err(|error| route.destination.unreached(error))?;
+    let mut response = request.send().await.map_err(|error| route.destination.send_error(error))?;
     let status = response.status();
     if status.is_redirection() {
-        return Err(redirected(&response));
+        return Err(redirect_error(&response));
     }
     if let Some(error) = route.destination.in_the_way(status.as_u16()) {
         return Err(error);
     }
     let mut body = Vec::new();
-    while let Some(bytes) = response.chunk().await.map_err(|error| broken(&error))? {
+    while let Some(bytes) = response.chunk().await.map_err(|error| connection_error(&error))? {
         body.extend_from_slice(&bytes);
         if body.len() > LONGEST_ANSWER {
             let most = binary_size(LONGEST_ANSWER);

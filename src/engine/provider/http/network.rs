@@ -72,7 +72,7 @@ impl Network {
             return Ok(None);
         }
         let matcher = match &self.proxy {
-            Some(proxy) => Matcher::builder().all(checked(proxy)?).no(no_proxy()).build(),
+            Some(proxy) => Matcher::builder().all(check_proxy(proxy)?).no(no_proxy()).build(),
             None => Matcher::from_system(),
         };
         let Some(intercept) = url.as_str().parse().ok().and_then(|to| matcher.intercept(&to)) else {
@@ -143,7 +143,7 @@ fn proxy(intercept: &Intercept) -> Result<reqwest::Proxy, SetupError> {
 }
 
 /// Checks the setting. An error never quotes it, because it may hold a password.
-fn checked(proxy: &str) -> Result<String, SetupError> {
+fn check_proxy(proxy: &str) -> Result<String, SetupError> {
     let proxy = proxy.trim();
     let whole = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
     match Url::parse(&whole) {

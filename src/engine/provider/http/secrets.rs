@@ -46,7 +46,7 @@ impl Secrets {
         }
         if let Some(password) = url.password() {
             self.add(password);
-            let (name, decoded) = (decoded(url.username()), decoded(password));
+            let (name, decoded) = (decode_percent(url.username()), decode_percent(password));
             self.add(&STANDARD.encode(format!("{name}:{decoded}")));
             self.add(&decoded);
         }
@@ -97,7 +97,7 @@ impl Secrets {
 }
 
 /// Decodes the `%XX` escapes of an address.
-fn decoded(text: &str) -> String {
+fn decode_percent(text: &str) -> String {
     let mut url = Url::parse("http://x/").expect("a constant address");
     // Outside of queries a plus is a literal plus.
     url.set_query(Some(&format!("v={}", text.replace('+', "%2B"))));

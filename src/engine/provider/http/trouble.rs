@@ -58,7 +58,7 @@ impl Destination {
     }
 
     /// Describes why a request did not get through.
-    pub fn unreached(&self, error: reqwest::Error) -> ProviderError {
+    pub fn send_error(&self, error: reqwest::Error) -> ProviderError {
         let (timed_out, connecting) = (error.is_timeout(), error.is_connect());
         let error = error.without_url();
         if timed_out {
@@ -66,7 +66,7 @@ impl Destination {
             return network(format!("could not reach {to}: no connection within {limit}"));
         }
         if let Some(tls) = find::<rustls::Error>(&error) {
-            return self.untrusted(tls);
+            return self.tls_error(tls);
         }
         if let Some(refused) = self.refused_by_proxy(&error) {
             return refused;
@@ -142,7 +142,7 @@ impl Destination {
     }
 
     /// Describes a TLS failure.
-    fn untrusted(&self, error: &rustls::Error) -> ProviderError {
+    fn tls_error(&self, error: &rustls::Error) -> ProviderError {
         let to = &self.shown;
         let message = match error {
             rustls::Error::InvalidCertificate(reason) => match reason {
@@ -192,7 +192,7 @@ fn network(message: String) -> ProviderError {
 }
 
 /// The error for a connection that broke during the reply.
-pub(super) fn broken(error: &reqwest::Error) -> ProviderError {
+pub(super) fn connection_error(error: &reqwest::Error) -> ProviderError {
     if ["gzip", "deflate"].iter().any(|word| says(error, word)) {
         return malformed("the server's answer could not be decompressed");
     }
@@ -214,7 +214,7 @@ pub(super) fn was_closed(error: &reqwest::Error) -> bool {
 }
 
 /// Returns an error where an answer is compressed, although the request did not ask for it.
-pub(super) fn compressed(response: &Response) -> Option<ProviderError> {
+pub(super) fn compression_error(response: &Response) -> Option<ProviderError> {
     let how = response.headers().get(CONTENT_ENCODING)?.to_str().unwrap_or("something unknown");
     if how.eq_ignore_ascii_case("identity") || how.trim().is_empty() {
         return None;
@@ -224,7 +224,7 @@ pub(super) fn compressed(response: &Response) -> Option<ProviderError> {
 }
 
 /// Returns the error for a redirect, which is not followed: the key would be sent to another host.
-pub(super) fn redirected(response: &Response) -> ProviderError {
+pub(super) fn redirect_error(response: &Response) -> ProviderError {
     let to = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     // The query is internal to the network, and long.
     let to = to.map(|to| shown_address(to.split(['?', '#']).next().unwrap_or_default()));

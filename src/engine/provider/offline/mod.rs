@@ -63,8 +63,8 @@ impl Provider for Offline {
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let reply = match request.purpose {
             RequestKind::Answer => Reply::to(&request),
-            RequestKind::Summary => Reply::said(texts::SUMMARY),
-            RequestKind::Title => Reply::said(texts::TITLE),
+            RequestKind::Summary => Reply::words(texts::SUMMARY),
+            RequestKind::Title => Reply::words(texts::TITLE),
         };
         let events = events(reply, self.pace);
         let pace = self.pace;

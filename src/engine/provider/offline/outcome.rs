@@ -16,9 +16,9 @@ pub fn describe(call: &ToolCall, returned: &ToolReturn) -> String {
     let text = returned.text();
     let what = subject(call);
     match returned.status {
-        ReturnStatus::Ok => done(call, &what, &text),
-        ReturnStatus::Failed => format!("{what} did not work:\n\n{}", fenced(&text)),
-        ReturnStatus::Denied => format!("{what} was not allowed, so it did not run:\n\n{}", fenced(&text)),
+        ReturnStatus::Ok => success_text(call, &what, &text),
+        ReturnStatus::Failed => format!("{what} did not work:\n\n{}", fence(&text)),
+        ReturnStatus::Denied => format!("{what} was not allowed, so it did not run:\n\n{}", fence(&text)),
         ReturnStatus::Undecided => {
             format!("{what} is still waiting for your decision; `/approvals` shows it, now or later.\n")
         }
@@ -44,9 +44,9 @@ fn subject(call: &ToolCall) -> String {
     }
 }
 
-fn done(call: &ToolCall, what: &str, text: &str) -> String {
+fn success_text(call: &ToolCall, what: &str, text: &str) -> String {
     let lines = text.lines().count();
-    let shown = fenced(text);
+    let shown = fence(text);
     let lines = match lines {
         0 => return format!("{what} worked, with no output.\n"),
         1 => "one line".to_owned(),
@@ -60,7 +60,7 @@ fn done(call: &ToolCall, what: &str, text: &str) -> String {
 }
 
 /// Text in a fence that nothing within can close; long text is cut, and says so.
-pub fn fenced(text: &str) -> String {
+pub fn fence(text: &str) -> String {
     let lines: Vec<String> =
         text.lines().take(SHOWN_LINES).map(|line| beginning(line, SHOWN_WIDTH)).collect();
     let fence = "`".repeat(longest_run(&lines).max(2) + 1);

@@ -19,13 +19,13 @@ pub struct Reply {
 
 impl Reply {
     /// A reply of words only.
-    pub fn said(text: &str) -> Self {
+    pub fn words(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
     /// A reply with one call.
     pub fn call(thought: &'static str, text: &str, tool: &'static str, args: Value) -> Self {
-        Self { thought, calls: vec![(tool, args)], ..Self::said(text) }
+        Self { thought, calls: vec![(tool, args)], ..Self::words(text) }
     }
 
     /// Returns the next reply to a conversation.
@@ -105,9 +105,9 @@ impl<'a> OfflineTurn<'a> {
         let step = (self.done < steps.len()).then(|| steps.swap_remove(self.done));
         let Some((reply, returns)) = self.last else {
             if self.asked.is_empty() && !self.notes.is_empty() {
-                let notes: Vec<String> = self.notes.iter().map(|note| outcome::fenced(note)).collect();
+                let notes: Vec<String> = self.notes.iter().map(|note| outcome::fence(note)).collect();
                 let notes = notes.join("\n");
-                return Reply::said(&format!("`co` noted for me:\n\n{notes}\nI do not understand it.\n"));
+                return Reply::words(&format!("`co` noted for me:\n\n{notes}\nI do not understand it.\n"));
             }
             return step.unwrap_or_default();
         };
@@ -117,7 +117,7 @@ impl<'a> OfflineTurn<'a> {
         });
         let outcomes = outcomes.collect::<Vec<_>>().join("\n");
         let succeeded = returns.iter().all(|returned| returned.status == ReturnStatus::Ok);
-        let next = step.filter(|_| succeeded).unwrap_or_else(|| Reply::said(&end));
+        let next = step.filter(|_| succeeded).unwrap_or_else(|| Reply::words(&end));
         Reply { text: format!("{outcomes}{}", next.text), ..next }
     }
 }

@@ -36,29 +36,29 @@ const REQUESTS: &[ScriptRow] = &[
     ("write a note to {file}: {text}", |given| write(given[0], &format!("{}\n", given[1]))),
     ("write a note to {file}", |given| write(given[0], texts::EMPTY_NOTE)),
     ("replace {text} with {text} in {file}", |given| replace(given[0], given[1], given[2])),
-    ("hi", |_| Script::said(&[texts::HELLO, "\n", texts::HOW_TO_CONNECT])),
-    ("hello", |_| Script::said(&[texts::HELLO, "\n", texts::HOW_TO_CONNECT])),
-    ("help", |_| Script::said(&[texts::WHAT_I_CAN_DO, "\n", texts::HOW_TO_CONNECT])),
-    ("what can you do", |_| Script::said(&[texts::WHAT_I_CAN_DO, "\n", texts::HOW_TO_CONNECT])),
-    ("how do I connect a model", |_| Script::said(&[texts::HOW_TO_CONNECT])),
-    ("connect", |_| Script::said(&[texts::HOW_TO_CONNECT])),
-    ("show me some markdown", |_| Script::said(&[texts::MARKDOWN])),
-    ("markdown", |_| Script::said(&[texts::MARKDOWN])),
+    ("hi", |_| Script::words(&[texts::HELLO, "\n", texts::HOW_TO_CONNECT])),
+    ("hello", |_| Script::words(&[texts::HELLO, "\n", texts::HOW_TO_CONNECT])),
+    ("help", |_| Script::words(&[texts::WHAT_I_CAN_DO, "\n", texts::HOW_TO_CONNECT])),
+    ("what can you do", |_| Script::words(&[texts::WHAT_I_CAN_DO, "\n", texts::HOW_TO_CONNECT])),
+    ("how do I connect a model", |_| Script::words(&[texts::HOW_TO_CONNECT])),
+    ("connect", |_| Script::words(&[texts::HOW_TO_CONNECT])),
+    ("show me some markdown", |_| Script::words(&[texts::MARKDOWN])),
+    ("markdown", |_| Script::words(&[texts::MARKDOWN])),
 ];
 
 /// Returns the script for a request. What has the form of no known one is said not to be understood.
 pub fn script(request: &str) -> Script {
     let request = request.trim().trim_end_matches(['?', '!']).trim_end();
-    let known = |(pattern, make): &ScriptRow| Some(make(&filled(pattern, request)?));
+    let known = |(pattern, make): &ScriptRow| Some(make(&match_pattern(pattern, request)?));
     REQUESTS.iter().find_map(known).unwrap_or_else(|| {
         let thought = "I know no request that begins like this, and I will not guess.";
         let words = [texts::NOT_UNDERSTOOD, texts::WHAT_I_CAN_DO, "\n", texts::HOW_TO_CONNECT];
-        Script::of([Reply { thought, ..Reply::said(&words.concat()) }])
+        Script::of([Reply { thought, ..Reply::words(&words.concat()) }])
     })
 }
 
 /// Returns what the request has in the places of the pattern; `None` if it has another form.
-fn filled<'a>(pattern: &str, request: &'a str) -> Option<Vec<&'a str>> {
+fn match_pattern<'a>(pattern: &str, request: &'a str) -> Option<Vec<&'a str>> {
     let (start, mut places) = pattern.split_once('{').unwrap_or((pattern, ""));
     let head = request.get(..start.len())?;
     let mut rest = request.get(start.len()..).filter(|_| head.eq_ignore_ascii_case(start))?;
@@ -67,14 +67,14 @@ fn filled<'a>(pattern: &str, request: &'a str) -> Option<Vec<&'a str>> {
         let (separator, next) = after.split_once('{').unwrap_or((after, ""));
         let given;
         (given, rest) = if separator.is_empty() { (rest, "") } else { rest.split_once(separator)? };
-        found.push(unquoted(given.trim(), kind)?);
+        found.push(unquote(given.trim(), kind)?);
         places = next;
     }
     rest.is_empty().then_some(found)
 }
 
 /// The text without quotes around it; `None` if it is empty, or not one word where a file is expected.
-fn unquoted<'a>(text: &'a str, kind: &str) -> Option<&'a str> {
+fn unquote<'a>(text: &'a str, kind: &str) -> Option<&'a str> {
     let inner = ['`', '"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     let is_one = inner.is_some() || kind != "file" || !text.contains(char::is_whitespace);
     Some(inner.unwrap_or(text)).filter(|text| is_one && !text.is_empty())
@@ -86,8 +86,8 @@ impl Script {
     }
 
     /// Words and nothing else.
-    fn said(words: &[&str]) -> Self {
-        Self::of([Reply::said(&words.concat())])
+    fn words(words: &[&str]) -> Self {
+        Self::of([Reply::words(&words.concat())])
     }
 
     /// One call, with words before it.
@@ -126,7 +126,7 @@ fn tour() -> Script {
     let look = Reply {
         thought: "The tour: two reads at once, then a change that asks.",
         calls: vec![("list_dir", json!({ "path": "." })), ("find_files", json!({ "pattern": "README*" }))],
-        ..Reply::said(texts::TOUR_LOOK)
+        ..Reply::words(texts::TOUR_LOOK)
     };
     let args = json!({ "path": "co-tour.md", "content": texts::TOUR_NOTE });
     let write = Reply::call("", texts::TOUR_WRITE, "write_file", args);
@@ -156,7 +156,7 @@ mod tests {
             ("help", "日本語", None),
         ];
         for (pattern, request, expected) in cases {
-            assert_eq!(filled(pattern, request).as_deref(), *expected, "{request}");
+            assert_eq!(match_pattern(pattern, request).as_deref(), *expected, "{request}");
         }
     }
 }

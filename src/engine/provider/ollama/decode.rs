@@ -69,7 +69,7 @@ impl Protocol for OllamaProtocol {
 
     fn event(&mut self, data: Value) -> Result<(), ProviderError> {
         if is_error(&data) {
-            return Err(refused::explained(classify::classify_value(&data), &data));
+            return Err(refused::with_advice(classify::classify_value(&data), &data));
         }
         let message = data.get("message");
         let done = data.get("done") == Some(&Value::Bool(true));
@@ -89,14 +89,14 @@ impl Protocol for OllamaProtocol {
     fn classify(status: u16, headers: &RetryHeaders, body: &[u8]) -> ProviderError {
         let error = classify::classify_reply(status, headers, body);
         let value = serde_json::from_slice(body).unwrap_or(Value::Null);
-        refused::explained(error, &value)
+        refused::with_advice(error, &value)
     }
 
     fn reply(&mut self) -> &mut ReplyBuilder {
         &mut self.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.reply.is_finished().then(|| self.stop_reason());
         ReplyMetadata { model: self.reply.model(), stop, usage: self.usage }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::provider::{ErrorClass, ProviderError};
 
 /// Adds advice to the error: how to fetch a missing model, where to sign in. `body` is the unmodified body.
-pub fn explained(mut error: ProviderError, body: &Value) -> ProviderError {
+pub fn with_advice(mut error: ProviderError, body: &Value) -> ProviderError {
     let inner = body.get("error").and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
     if let Some(words) = inner.as_ref().and_then(inner_message) {
         // The model runner's own error, forwarded as text.

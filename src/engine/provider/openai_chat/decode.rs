@@ -169,7 +169,7 @@ impl Protocol for ChatProtocol {
         Err(truncated("the connection ended before the reply was complete"))
     }
 
-    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+    fn on_whole_body(&mut self, body: Value) -> Result<(), ProviderError> {
         refuse_other_wires(&body, CHAT)?;
         if first_choice(&body).is_none() {
             return Err(malformed(
@@ -184,7 +184,7 @@ impl Protocol for ChatProtocol {
         &mut self.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.stop.as_deref().map(|raw| stop_reason(Some(raw), &self.calls, &self.refusal));
         ReplyMetadata { model: self.reply.model(), stop, usage: self.usage.unwrap_or_default() }
     }

@@ -25,7 +25,7 @@ pub fn is_wrapper(name: &str) -> bool {
 
 /// Returns the calls inside a wrapper. `None` where there are none or the form differs: then it is an
 /// ordinary call.
-pub fn unwrapped(name: &str, args: &str) -> Option<Vec<WrappedCall>> {
+pub fn unwrap_calls(name: &str, args: &str) -> Option<Vec<WrappedCall>> {
     if !is_wrapper(name) {
         return None;
     }

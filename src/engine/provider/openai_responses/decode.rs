@@ -115,7 +115,7 @@ impl Protocol for ResponsesProtocol {
         }
     }
 
-    fn whole(&mut self, body: Value) -> Result<(), ProviderError> {
+    fn on_whole_body(&mut self, body: Value) -> Result<(), ProviderError> {
         refuse_other_wires(&body)?;
         if !body.get("output").is_some_and(Value::is_array) {
             return Err(malformed("the server's response has no `output`: it is not a Responses reply"));
@@ -127,7 +127,7 @@ impl Protocol for ResponsesProtocol {
         &mut self.output.reply
     }
 
-    fn seen(&self) -> ReplyMetadata {
+    fn metadata(&self) -> ReplyMetadata {
         let stop = self.end.as_ref().map(|end| self.stop_reason(end));
         ReplyMetadata { model: self.output.reply.model(), stop, usage: self.usage }
     }

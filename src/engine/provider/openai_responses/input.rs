@@ -57,7 +57,7 @@ impl InputItems<'_> {
                 }
                 PartKind::Native if own.is_some_and(|data| data.get(LATE).is_some()) => {}
                 PartKind::Native => self.follow(&mut reasoning, own.filter(|data| is_item(data)).cloned()),
-                PartKind::Text { text } => self.follow(&mut reasoning, said(text, own)),
+                PartKind::Text { text } => self.follow(&mut reasoning, message_item(text, own)),
                 PartKind::ToolCall(call) => {
                     if own.is_some_and(|data| data.get(UNWRAPPED).is_some()) {
                         reasoning.clear();
@@ -71,7 +71,7 @@ impl InputItems<'_> {
         if let (true, StopKind::Refusal, Some(words)) =
             (self.items.len() == before, reply.stop.kind, &reply.stop.detail)
         {
-            self.items.extend(said(words, None));
+            self.items.extend(message_item(words, None));
         }
     }
 
@@ -121,7 +121,7 @@ fn image(media_type: &str, data: &str) -> Value {
 }
 
 /// Builds a message of the model; `own` may hold its phase.
-fn said(text: &str, own: Option<&Value>) -> Option<Value> {
+fn message_item(text: &str, own: Option<&Value>) -> Option<Value> {
     if text.trim().is_empty() {
         return None;
     }

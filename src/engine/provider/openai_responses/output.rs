@@ -54,7 +54,7 @@ impl OutputItems {
         match self.items.get(&at).map(|item| &item.content) {
             // A thinking part starts at once: its text may come late, or never.
             Some(ItemContent::Reasoning { .. }) => {
-                self.said_part(at, StartKind::Thinking);
+                self.open_part(at, StartKind::Thinking);
             }
             Some(ItemContent::Call { id, name, .. })
                 if !id.is_empty() && !name.is_empty() && !arguments::is_wrapper(name) =>
@@ -69,7 +69,7 @@ impl OutputItems {
     /// Handles text of a message.
     pub fn text(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
         if let Some(OutputItem { content: ItemContent::Message { said, .. }, .. }) =
-            self.unfinished(at, "message")?
+            self.unfinished_item(at, "message")?
         {
             *said += delta.len();
             self.say(at, StartKind::Text, delta);
@@ -80,7 +80,7 @@ impl OutputItems {
     /// Handles text of a refusal.
     pub fn refuse(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
         if let Some(OutputItem { content: ItemContent::Message { refused, .. }, .. }) =
-            self.unfinished(at, "message")?
+            self.unfinished_item(at, "message")?
         {
             *refused += delta.len();
             self.reply.hold(delta.len())?;
@@ -92,7 +92,7 @@ impl OutputItems {
     /// Handles text of thinking.
     pub fn thinking(&mut self, at: u64, now: Section, delta: &str) -> Result<(), ProviderError> {
         if let Some(OutputItem { content: ItemContent::Reasoning { said, section, .. }, .. }) =
-            self.unfinished(at, "reasoning")?
+            self.unfinished_item(at, "reasoning")?
         {
             let apart = *said > 0 && section.is_some_and(|before| before != now);
             *section = Some(now);
@@ -108,7 +108,7 @@ impl OutputItems {
     /// Handles a fragment of a call's arguments.
     pub fn arguments(&mut self, at: u64, delta: &str) -> Result<(), ProviderError> {
         if let Some(OutputItem { content: ItemContent::Call { args, .. }, part, .. }) =
-            self.unfinished(at, "function_call")?
+            self.unfinished_item(at, "function_call")?
         {
             args.push_str(delta);
             let part = *part;
@@ -184,7 +184,7 @@ impl OutputItems {
 
     /// Returns an item that is not complete. Starts an unknown one, because deltas may arrive without an `added`
     /// event.
-    fn unfinished(&mut self, at: u64, kind: &str) -> Result<Option<&mut OutputItem>, ProviderError> {
+    fn unfinished_item(&mut self, at: u64, kind: &str) -> Result<Option<&mut OutputItem>, ProviderError> {
         if !self.items.contains_key(&at) {
             self.begin(at, ItemContent::of(kind, &Value::Null))?;
         }
@@ -231,7 +231,7 @@ impl OutputItems {
         if cut {
             return self.native(json!({ LATE: at, "item": item }));
         }
-        let index = self.said_part(at, StartKind::Thinking);
+        let index = self.open_part(at, StartKind::Thinking);
         if said == 0 {
             let summary = unsaid(item, "summary", "summary_text", "text", 0);
             let content = unsaid(item, "content", "reasoning_text", "text", 0);
@@ -272,7 +272,7 @@ impl OutputItems {
         let Some(OutputItem { content: ItemContent::Call { id, name, .. }, .. }) = self.items.get(&at) else {
             return;
         };
-        let Some(inner) = arguments::unwrapped(name, args) else {
+        let Some(inner) = arguments::unwrap_calls(name, args) else {
             if let Some(index) = self.announce(at) {
                 self.reply.delta(index, args);
             }
@@ -308,13 +308,13 @@ impl OutputItems {
 
     fn say(&mut self, at: u64, kind: StartKind, text: &str) {
         if !text.is_empty() {
-            let index = self.said_part(at, kind);
+            let index = self.open_part(at, kind);
             self.reply.delta(index, text);
         }
     }
 
     /// Returns the open text or thinking part of an item; starts it if needed.
-    fn said_part(&mut self, at: u64, kind: StartKind) -> usize {
+    fn open_part(&mut self, at: u64, kind: StartKind) -> usize {
         if let Some(index) = self.items.get(&at).and_then(|item| item.part) {
             return index;
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::decide::parse;
 use super::super::inbox::moment;
-use super::super::statements::{Statements as _, signed};
+use super::super::statements::{Statements as _, to_signed};
 use super::super::{Store, StoreError};
 use super::AuditKind;
 use crate::approval::{Decider, RequestId};
@@ -60,7 +60,7 @@ impl Store {
                  FROM audit a LEFT JOIN sessions s ON s.id = a.session
                  WHERE {conditions} ORDER BY a.no DESC LIMIT ?1"
             );
-            let mut found = reader.all(&select, params_from_iter(params), listed)?;
+            let mut found = reader.all(&select, params_from_iter(params), audit_row)?;
             found.reverse();
             Ok(found)
         })
@@ -78,7 +78,7 @@ fn conditions(filter: AuditFilter, limit: usize) -> (String, Vec<Param>) {
         ("a.kind = ?", kind.map(|kind| Param::Text(kind.word().to_owned()))),
         ("a.no = ?", no.map(|no| Param::Integer(i64::try_from(no).unwrap_or(i64::MAX)))),
     ];
-    let mut params = vec![Param::Integer(signed(limit))];
+    let mut params = vec![Param::Integer(to_signed(limit))];
     let mut terms = vec!["true".to_owned()];
     for (term, param) in wanted.into_iter().filter_map(|(term, param)| Some((term, param?))) {
         params.push(param);
@@ -87,7 +87,7 @@ fn conditions(filter: AuditFilter, limit: usize) -> (String, Vec<Param>) {
     (terms.join(" AND "), params)
 }
 
-fn listed(row: &Row<'_>) -> Result<AuditRow, StoreError> {
+fn audit_row(row: &Row<'_>) -> Result<AuditRow, StoreError> {
     let decider: Option<String> = row.get(8)?;
     Ok(AuditRow {
         no: row.get(0)?,

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::git::{owned, revision};
+use super::git::{revision, to_strings};
 use super::place::ToolPath;
 use super::shell::{Shell, ShellArgs};
 use super::typed::{RunContext, TypedTool};
@@ -30,7 +30,7 @@ pub trait Action: DeserializeOwned + JsonSchema + Send + 'static {
     fn words(&self, workspace: &Path) -> Result<Vec<String>, ToolError>;
 
     /// Returns why it must run outside of the sandbox, if it must.
-    fn unsandboxed(&self) -> Option<String> {
+    fn unsandboxed_reason(&self) -> Option<String> {
         None
     }
 }
@@ -51,7 +51,7 @@ fn shell_args<A: Action>(args: &A, workspace: &Path) -> Result<ShellArgs, ToolEr
     let words = args.words(workspace)?;
     let line = shlex::try_join(words.iter().map(String::as_str))
         .map_err(|error| misuse(format!("an argument cannot be used: {error}")))?;
-    Ok(ShellArgs::line(line, args.unsandboxed()))
+    Ok(ShellArgs::line(line, args.unsandboxed_reason()))
 }
 
 impl<A: Action> TypedTool for ActionTool<A> {
@@ -106,7 +106,7 @@ impl Action for Add {
         if self.paths.is_empty() {
             return Err(misuse("`paths` is empty; name files, or `.` for all"));
         }
-        Ok([owned(&["git", "add", "--"]), self.paths.clone()].concat())
+        Ok([to_strings(&["git", "add", "--"]), self.paths.clone()].concat())
     }
 }
 
@@ -128,7 +128,7 @@ impl Action for Commit {
         if self.message.trim().is_empty() {
             return Err(misuse("`message` is empty; say what the commit changes and why"));
         }
-        let mut words = owned(&["git", "commit", "-m"]);
+        let mut words = to_strings(&["git", "commit", "-m"]);
         words.push(self.message.clone());
         words.extend(self.all.then(|| "--all".to_owned()));
         Ok(words)
@@ -155,14 +155,14 @@ impl Action for Checkout {
     fn words(&self, _: &Path) -> Result<Vec<String>, ToolError> {
         let wanted = self.revision.as_deref().map(revision).transpose()?;
         let mut words = match (self.create, wanted, self.paths.is_empty()) {
-            (true, Some(wanted), true) => owned(&["git", "switch", "-c", wanted]),
+            (true, Some(wanted), true) => to_strings(&["git", "switch", "-c", wanted]),
             (true, ..) => {
                 return Err(misuse("`create` needs the name of the branch in `revision`, and no `paths`"));
             }
-            (false, Some(wanted), true) => owned(&["git", "switch", wanted]),
+            (false, Some(wanted), true) => to_strings(&["git", "switch", wanted]),
             (false, None, true) => return Err(misuse("give `revision`, or `paths` to restore")),
-            (false, Some(wanted), false) => owned(&["git", "checkout", wanted, "--"]),
-            (false, None, false) => owned(&["git", "checkout", "--"]),
+            (false, Some(wanted), false) => to_strings(&["git", "checkout", wanted, "--"]),
+            (false, None, false) => to_strings(&["git", "checkout", "--"]),
         };
         words.extend(self.paths.iter().cloned());
         Ok(words)
@@ -185,7 +185,7 @@ impl Remote {
         if self.branch.is_some() && self.remote.is_none() {
             return Err(misuse("`branch` needs a `remote`, as `origin`"));
         }
-        let mut words = owned(command);
+        let mut words = to_strings(command);
         words.extend(
             self.remote.as_deref().map(|text| name(text, "remote").map(ToOwned::to_owned)).transpose()?,
         );
@@ -215,7 +215,7 @@ impl Action for Push {
         self.0.words(&["git", "push"])
     }
 
-    fn unsandboxed(&self) -> Option<String> {
+    fn unsandboxed_reason(&self) -> Option<String> {
         self.0.unsandboxed.clone()
     }
 }
@@ -233,7 +233,7 @@ impl Action for Pull {
         self.0.words(&["git", "pull", "--ff-only"])
     }
 
-    fn unsandboxed(&self) -> Option<String> {
+    fn unsandboxed_reason(&self) -> Option<String> {
         self.0.unsandboxed.clone()
     }
 }
@@ -286,7 +286,7 @@ impl Action for Tests {
                 known.join(", ")
             )));
         };
-        let mut words = owned(project.command);
+        let mut words = to_strings(project.command);
         if let Some(filter) = &self.filter {
             if project.filter.is_empty() || filter.starts_with('-') {
                 return Err(misuse(format!(
@@ -294,7 +294,7 @@ impl Action for Tests {
                     words.join(" ")
                 )));
             }
-            words.extend(owned(project.filter));
+            words.extend(to_strings(project.filter));
             words.push(filter.clone());
         }
         Ok(words)

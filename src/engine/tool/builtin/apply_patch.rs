@@ -13,7 +13,7 @@ use super::change::{NewText, change_plan};
 use super::files::{MAX_CHANGED, Present, check_seen, not_found, present, resource, version};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{interrupted, misuse, terminal};
+use super::work::{interrupted_error, misuse, terminal};
 use crate::tool::diff::{as_text, counts, diff};
 use crate::tool::{
     CallPlan, Category, DiffKind, DiffLine, Preview, Risk, SeenVersions, SideEffect, TextArgs, TextKind,
@@ -89,7 +89,7 @@ impl TypedTool for ApplyPatch {
         place: &ToolPath,
         seen: &SeenVersions,
     ) -> Result<CallPlan, ToolError> {
-        let files = patched(&args.patch, place, seen)?;
+        let files = files_after(&args.patch, place, seen)?;
         let mut lines = Vec::new();
         let (mut added, mut removed) = (0, 0);
         for file in &files {
@@ -117,14 +117,14 @@ impl TypedTool for ApplyPatch {
 
     async fn run(&self, args: ApplyPatchArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
-            let files = patched(&args.patch, &cx.place, &cx.seen)?;
+            let files = files_after(&args.patch, &cx.place, &cx.seen)?;
             if cx.cancel.is_cancelled() {
-                return Err(interrupted());
+                return Err(interrupted_error());
             }
             let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
             let shown: Vec<&str> = files.iter().map(|file| file.shown.as_str()).collect();
             let label = format!("patched {}", shown.join(", "));
-            cx.recorded((Self::NAME, &label), (&paths, SnapshotScope::Contents), || {
+            cx.record_change((Self::NAME, &label), (&paths, SnapshotScope::Contents), || {
                 write_all(&files, &cx.place)
             })?;
             let reports = files
@@ -177,7 +177,7 @@ pub fn patched_files(patch: &str) -> Option<String> {
 }
 
 /// Returns all files as they will be. Errs with every fault of the patch.
-fn patched(patch: &str, place: &ToolPath, seen: &SeenVersions) -> Result<Vec<PatchedFile>, ToolError> {
+fn files_after(patch: &str, place: &ToolPath, seen: &SeenVersions) -> Result<Vec<PatchedFile>, ToolError> {
     let parsed = parse::parse(patch).map_err(misuse)?;
     let (mut files, mut faults, mut named) = (Vec::new(), Vec::new(), BTreeSet::new());
     for one in &parsed {
@@ -218,13 +218,13 @@ fn patched_one(
         (Present::File { .. }, PatchKind::Add) => {
             return Err(misuse(format!("{shown} exists already; change it instead of adding it")));
         }
-        (Present::Absent, PatchKind::Add) => fit::applied("", &one.hunks),
+        (Present::Absent, PatchKind::Add) => fit::apply("", &one.hunks),
         (Present::Absent, _) => return Err(not_found(&path, &shown)),
         (Present::File { .. }, kind) => {
             check_seen(seen, &path, &old, &shown)?;
             match kind {
                 PatchKind::Delete => Ok(String::new()),
-                _ => fit::applied(&old.text(&shown)?.0, &one.hunks),
+                _ => fit::apply(&old.text(&shown)?.0, &one.hunks),
             }
         }
     };

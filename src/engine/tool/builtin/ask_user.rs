@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::output::untrusted;
+use super::output::untrusted_output;
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access};
@@ -76,7 +76,7 @@ impl TypedTool for AskUser {
             Some(answer) => format!("{ANSWERED}{answer}\n"),
             None => "The user gave no answer.\n".to_owned(),
         };
-        Ok(untrusted(text, Source::Program))
+        Ok(untrusted_output(text, Source::Program))
     }
 
     fn outcome(text: &str) -> String {

@@ -7,7 +7,7 @@ use super::files::{Present, resource, version};
 use super::place::ToolPath;
 use super::text_file::{Encoding, decode};
 use super::typed::RunContext;
-use super::work::{interrupted, misuse, terminal};
+use super::work::{interrupted_error, misuse, terminal};
 use crate::stdx::text::count;
 use crate::tool::diff::{UnchangedEnds, counts, diff_inside};
 use crate::tool::{Access, CallPlan, DiffLine, Preview, Risk, ToolError, ToolOutput};
@@ -85,12 +85,12 @@ impl Change {
     /// for the model.
     pub fn make(&self, cx: &RunContext, tool: &str, report: String) -> Result<ToolOutput, ToolError> {
         if cx.cancel.is_cancelled() {
-            return Err(interrupted());
+            return Err(interrupted_error());
         }
         let failed = |error| terminal(format!("{} was not written: {error}", self.shown));
         let verb = if self.old == Present::Absent { "created" } else { "changed" };
         let label = format!("{verb} {}", self.shown);
-        cx.recorded((tool, &label), (&[&self.path], SnapshotScope::Contents), || {
+        cx.record_change((tool, &label), (&[&self.path], SnapshotScope::Contents), || {
             cx.place.write(&self.path, &self.new.bytes).map_err(failed)
         })?;
         let version = version(&self.new.bytes);

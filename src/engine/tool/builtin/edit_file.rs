@@ -16,7 +16,7 @@ use crate::tool::{CallPlan, Category, SeenVersions, SideEffect, TextArgs, TextKi
 
 mod replace;
 
-use replace::{Occurrences, replace, untouched};
+use replace::{Occurrences, replace, unchanged_ends};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -69,7 +69,7 @@ fn change(args: &EditFileArgs, place: &ToolPath, seen: &SeenVersions) -> Result<
     let occurrences = if args.all == Some(true) { Occurrences::All } else { Occurrences::One };
     let new = replace(&text, &args.old, &args.new, occurrences)
         .map_err(|fault| misuse(format!("{shown}: {fault}")))?;
-    let untouched = untouched(&text, &args.old);
+    let untouched = unchanged_ends(&text, &args.old);
     let new = NewText::new(new, encoding, &shown)?;
     Ok(Change { new, path, shown, old, untouched })
 }

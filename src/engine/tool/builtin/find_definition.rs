@@ -114,14 +114,15 @@ fn check(name: &str) -> Result<(), ToolError> {
 fn matchers(name: &str) -> Result<Vec<(&'static [&'static str], RegexMatcher)>, ToolError> {
     check(name)?;
     let one = |(endings, pattern): &(&'static [&'static str], &str)| {
-        let built = RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&named(pattern, name));
+        let built =
+            RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&name_pattern(pattern, name));
         Ok((*endings, built.map_err(|error| misuse(format!("{name:?} cannot be looked for: {error}")))?))
     };
     LANGUAGES.iter().map(one).collect()
 }
 
 /// Returns the pattern for a name.
-fn named(pattern: &str, name: &str) -> String {
+fn name_pattern(pattern: &str, name: &str) -> String {
     // After `?` and `!` no word ends.
     let is_plain = name.ends_with(|c: char| c.is_alphanumeric() || c == '_');
     let pattern = if is_plain { pattern.to_owned() } else { pattern.replace(r"NAME\b", "NAME") };
@@ -134,7 +135,7 @@ mod tests {
 
     fn pattern(ending: &str, name: &str) -> regex::Regex {
         let (_, pattern) = LANGUAGES.iter().find(|(endings, _)| endings.contains(&ending)).unwrap();
-        regex::Regex::new(&named(pattern, name)).unwrap()
+        regex::Regex::new(&name_pattern(pattern, name)).unwrap()
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::output::{amount, counted_lines};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::{checked_glob, glob, walker};
-use super::work::{interrupted, look_plan};
+use super::work::{interrupted_error, look_plan};
 use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
 /// The maximum number of files to list; further ones are only counted.
@@ -80,7 +80,7 @@ fn find(
     let (mut count, mut unreadable) = (0usize, 0usize);
     for entry in walker(place, root).build() {
         if cancel.is_cancelled() {
-            return Err(interrupted());
+            return Err(interrupted_error());
         }
         let Ok(entry) = entry else {
             unreadable += 1;

@@ -12,10 +12,10 @@ use futures::StreamExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::output::{Capture, untrusted};
+use super::output::{Capture, untrusted_output};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{collected, exit_line, look_plan, misuse, terminal};
+use super::work::{collect_output, exit_line, look_plan, misuse, terminal};
 use crate::message::Source;
 use crate::sandbox::{Command, Confinement, ExecEvent, Exit, Sandbox};
 use crate::stdx::secret_files::may_hold_secrets;
@@ -129,7 +129,7 @@ impl Git {
             )
         };
         let command = self.command(FILTERS.to_owned(), cx, &[]);
-        let (bytes, exit) = collected(&*self.sandbox, command, &cx.cancel, MOST_NAMES)
+        let (bytes, exit) = collect_output(&*self.sandbox, command, &cx.cancel, MOST_NAMES)
             .await
             .map_err(|error| terminal(format!("git could not be run: {error}")))?;
         match exit {
@@ -158,8 +158,8 @@ impl Git {
         let (exit, text) = self.output(self.command(line.clone(), &cx, &settings), &cx).await?;
         let source = Source::Command { command: line };
         match exit {
-            Exit::Code(0) if text.trim().is_empty() => Ok(untrusted("[nothing]\n".to_owned(), source)),
-            Exit::Code(0) => Ok(untrusted(text, source)),
+            Exit::Code(0) if text.trim().is_empty() => Ok(untrusted_output("[nothing]\n".to_owned(), source)),
+            Exit::Code(0) => Ok(untrusted_output(text, source)),
             Exit::Code(127) => Err(ToolError::Unavailable("git is not installed".to_owned())),
             Exit::Cancelled => Err(terminal("interrupted")),
             exit => Err(terminal(format!("{}\n{text}", exit_line(exit, TIMEOUT)))),
@@ -264,12 +264,12 @@ pub fn revision(word: &str) -> Result<&str, ToolError> {
     Ok(word)
 }
 
-pub fn owned(words: &[&str]) -> Vec<String> {
+pub fn to_strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// Returns the words with a revision and paths, neither of which can be an option.
-fn narrowed(
+fn with_targets(
     mut words: Vec<String>,
     wanted: Option<&str>,
     paths: &[String],
@@ -294,7 +294,7 @@ impl GitQuestion for Status {
         "Shows the branch, changed, staged and untracked files, and a merge or rebase that is under way.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
-        Ok(owned(&["status", "--branch", "--ignore-submodules=all"]))
+        Ok(to_strings(&["status", "--branch", "--ignore-submodules=all"]))
     }
 }
 
@@ -321,7 +321,7 @@ impl GitQuestion for Diff {
         "Shows changes of tracked files: not staged ones, staged ones, or between revisions.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
-        let mut words = owned(&[
+        let mut words = to_strings(&[
             "diff",
             "--no-ext-diff",
             "--no-textconv",
@@ -330,7 +330,7 @@ impl GitQuestion for Diff {
         ]);
         words.extend(self.staged.then(|| "--cached".to_owned()));
         words.extend(self.stat.then(|| "--stat".to_owned()));
-        narrowed(words, self.revision.as_deref(), &self.paths)
+        with_targets(words, self.revision.as_deref(), &self.paths)
     }
 
     fn paths(&self) -> &[String] {
@@ -360,12 +360,13 @@ impl GitQuestion for Log {
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
         let count = self.count.unwrap_or(20).min(MOST_COMMITS);
-        let mut words = owned(&["log", "--no-show-signature", "--date=short", "--format=%h %ad %an%d: %s"]);
+        let mut words =
+            to_strings(&["log", "--no-show-signature", "--date=short", "--format=%h %ad %an%d: %s"]);
         words.push(format!("--max-count={count}"));
         words.extend(
             self.message.iter().flat_map(|text| ["--fixed-strings".to_owned(), format!("--grep={text}")]),
         );
-        narrowed(words, self.revision.as_deref(), &self.paths)
+        with_targets(words, self.revision.as_deref(), &self.paths)
     }
 
     fn paths(&self) -> &[String] {
@@ -389,10 +390,15 @@ impl GitQuestion for Show {
     const ABOUT: &'static str = "Shows a commit with its changes, or a file as it was in a commit.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
-        let mut words =
-            owned(&["show", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--submodule=short"]);
+        let mut words = to_strings(&[
+            "show",
+            "--no-show-signature",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--submodule=short",
+        ]);
         words.extend(self.stat.then(|| "--stat".to_owned()));
-        narrowed(words, Some(&self.revision), &[])
+        with_targets(words, Some(&self.revision), &[])
     }
 }
 
@@ -410,7 +416,7 @@ impl GitQuestion for Branch {
     const ABOUT: &'static str = "Lists branches with their latest commit and what they follow.";
 
     fn words(&self) -> Result<Vec<String>, ToolError> {
-        let mut words = owned(&["branch", "--list", "-vv"]);
+        let mut words = to_strings(&["branch", "--list", "-vv"]);
         words.extend(self.all.then(|| "--all".to_owned()));
         Ok(words)
     }

@@ -15,7 +15,7 @@ use super::files::not_found;
 use super::output::{amount, counted_lines};
 use super::place::ToolPath;
 use super::walk::walker;
-use super::work::interrupted;
+use super::work::interrupted_error;
 use crate::stdx::paths::display_relative;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::ToolError;
@@ -81,7 +81,7 @@ pub fn search<'a>(
         let reader = place.open(path).map(|file| CancellableFile { file, cancel });
         let searched = reader.and_then(|reader| searcher.search_reader(matcher, reader, &mut sink));
         if cancel.is_cancelled() {
-            return Err(interrupted());
+            return Err(interrupted_error());
         }
         unreadable += usize::from(searched.is_err());
         if lines.len() >= MAX_MATCHES {

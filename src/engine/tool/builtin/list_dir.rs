@@ -14,7 +14,7 @@ use super::output::{amount, counted_lines};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::walk::walker;
-use super::work::{interrupted, look_plan, misuse};
+use super::work::{interrupted_error, look_plan, misuse};
 use crate::stdx::text::{count, sanitize_line};
 use crate::tool::{CallPlan, Category, SeenVersions, ToolError, ToolOutput};
 
@@ -63,7 +63,7 @@ fn list(place: &ToolPath, folder: &Path, cancel: &CancellationToken) -> Result<S
     let mut visible = BTreeSet::new();
     for entry in walker(place, folder).max_depth(Some(1)).build().filter_map(Result::ok) {
         if cancel.is_cancelled() {
-            return Err(interrupted());
+            return Err(interrupted_error());
         }
         if entry.depth() == 0 {
             continue;

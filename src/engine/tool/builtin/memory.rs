@@ -8,14 +8,14 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::output::{amount, cap, untrusted};
+use super::output::{amount, cap, untrusted_output};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access, terminal};
 use crate::config::PROJECT_MEMORIES;
 use crate::memory::{
     Memories, Memory, MemoryChange, MemoryError, MemoryId, MemoryListing, MemoryScope, NewMemory, RecallHit,
-    StoredMemory, line, listed, replacement, time_of,
+    StoredMemory, line, list, replacement, time_of,
 };
 use crate::message::{Authorship, Source, Trust};
 use crate::stdx::text::one_line_summary;
@@ -117,7 +117,7 @@ impl From<MemoryError> for ToolError {
     }
 }
 
-fn found(memories: &Memories, project: &Path, id: &str) -> Result<StoredMemory, ToolError> {
+fn find_memory(memories: &Memories, project: &Path, id: &str) -> Result<StoredMemory, ToolError> {
     let id: MemoryId = id.parse()?;
     Ok(memories.find(project, id)?)
 }
@@ -129,15 +129,15 @@ fn basis(one: &StoredMemory) -> Vec<(Resource, Version)> {
 
 /// The plan of a change of a memory, with what it says before and after.
 fn change_plan(summary: &str, one: &StoredMemory, after: Option<&Memory>) -> CallPlan {
-    let after = after.map(whole).unwrap_or_default();
+    let after = after.map(whole_text).unwrap_or_default();
     let preview =
-        Preview::Diff { path: format!("memory #{}", one.id), lines: diff(&whole(&one.memory), &after) };
+        Preview::Diff { path: format!("memory #{}", one.id), lines: diff(&whole_text(&one.memory), &after) };
     let summary = one_line_summary(&format!("{summary}: {}", one.memory.text), WIDTH);
     CallPlan { preview, basis: basis(one), ..plan_without_access(summary, Risk::Medium) }
 }
 
 /// Writes all of a memory that the user may want to see.
-fn whole(memory: &Memory) -> String {
+fn whole_text(memory: &Memory) -> String {
     let mut text = format!("{}\n", memory.text);
     let tags = (!memory.tags.is_empty()).then(|| memory.tags.join(", "));
     let expires = memory.expires.map(|expires| expires.to_string());
@@ -154,11 +154,11 @@ fn whole(memory: &Memory) -> String {
 fn output<'a>(text: String, memories: impl IntoIterator<Item = &'a StoredMemory>) -> ToolOutput {
     let memories: Vec<&StoredMemory> = memories.into_iter().collect();
     if memories.iter().any(|one| one.memory.authorship == Authorship::External) {
-        return untrusted(text, Source::Program);
+        return untrusted_output(text, Source::Program);
     }
     match memories.iter().find(|one| one.id.scope == MemoryScope::Project) {
-        Some(_) => untrusted(text, Source::File { path: PROJECT_MEMORIES[0].to_owned() }),
-        None => ToolOutput { trust: Trust::Trusted, ..untrusted(text, Source::Program) },
+        Some(_) => untrusted_output(text, Source::File { path: PROJECT_MEMORIES[0].to_owned() }),
+        None => ToolOutput { trust: Trust::Trusted, ..untrusted_output(text, Source::Program) },
     }
 }
 
@@ -173,10 +173,10 @@ impl TypedTool for SaveMemory {
     type Args = SaveArgs;
 
     fn plan(&self, args: SaveArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
-        let new = self.0.checked(args.kept(Authorship::Inferred), &place.workspace)?;
+        let new = self.0.check_new(args.new_memory(Authorship::Inferred), &place.workspace)?;
         let similar = self.0.similar(&place.workspace, new.scope, &new.text)?;
         if let Some((old, alike)) = similar {
-            let after = self.0.changed(&old.memory, replacement(&old.memory, new));
+            let after = self.0.with_change(&old.memory, replacement(&old.memory, new));
             return Ok(change_plan(
                 &format!("replace memory #{}, {alike} % alike", old.id),
                 &old,
@@ -198,7 +198,7 @@ impl TypedTool for SaveMemory {
         let memories = self.0.clone();
         cx.change(move |cx| {
             let session = cx.call.0.split('/').next().map(str::to_owned);
-            let new = NewMemory { session, call: Some(cx.call.0.clone()), ..args.kept(cx.authorship) };
+            let new = NewMemory { session, call: Some(cx.call.0.clone()), ..args.new_memory(cx.authorship) };
             let saved = memories.save(&cx.place.workspace, new)?;
             Ok(output(memories.said_of(&saved, "/memory"), []))
         })
@@ -211,7 +211,7 @@ impl TypedTool for SaveMemory {
 }
 
 impl SaveArgs {
-    fn kept(self, authorship: Authorship) -> NewMemory {
+    fn new_memory(self, authorship: Authorship) -> NewMemory {
         let scope = self.scope.map_or(MemoryScope::User, MemoryScope::from);
         NewMemory { text: self.content, tags: self.tags, scope, authorship, session: None, call: None }
     }
@@ -255,7 +255,7 @@ impl TypedTool for RecallMemory {
     }
 
     fn outcome(text: &str) -> String {
-        counted(text)
+        count_text(text)
     }
 }
 
@@ -265,7 +265,7 @@ fn hit_list(found: &[RecallHit]) -> String {
         let memory = &found.memory;
         let tags =
             if memory.tags.is_empty() { String::new() } else { format!("; tags {}", memory.tags.join(", ")) };
-        let at = memory.touched().strftime("%Y-%m-%d");
+        let at = memory.last_write().strftime("%Y-%m-%d");
         let _ = writeln!(text, "#{} ({}, {at}{tags}; for {})", found.id, found.source(), words.join(", "));
         for line in memory.text.lines() {
             let _ = writeln!(text, "> {line}");
@@ -275,7 +275,7 @@ fn hit_list(found: &[RecallHit]) -> String {
 }
 
 /// Counts the memories of a return.
-fn counted(text: &str) -> String {
+fn count_text(text: &str) -> String {
     match text.starts_with('#') {
         true => amount(text.lines().filter(|line| line.starts_with('#')).count(), "memory", "memories"),
         false => String::new(),
@@ -298,13 +298,13 @@ impl TypedTool for ListMemories {
         let memories = self.0.clone();
         cx.read(move |cx| {
             let listing: MemoryListing = memories.list(&cx.place.workspace, LISTED)?;
-            Ok(output(cap(listed(&listing), cx.output_limit, &cx.spill), &listing.memories))
+            Ok(output(cap(list(&listing), cx.output_limit, &cx.spill), &listing.memories))
         })
         .await
     }
 
     fn outcome(text: &str) -> String {
-        counted(text)
+        count_text(text)
     }
 }
 
@@ -339,10 +339,10 @@ impl TypedTool for UpdateMemory {
     type Args = UpdateArgs;
 
     fn plan(&self, args: UpdateArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
-        let old = found(&self.0, &place.workspace, &args.id)?;
+        let old = find_memory(&self.0, &place.workspace, &args.id)?;
         let change = self.0.checked_change(args.change(Authorship::Inferred)?)?;
-        let after = self.0.changed(&old.memory, change);
-        if whole(&after) == whole(&old.memory) {
+        let after = self.0.with_change(&old.memory, change);
+        if whole_text(&after) == whole_text(&old.memory) {
             return Err(misuse(format!("nothing would change in memory #{}", old.id)));
         }
         Ok(change_plan(&format!("change memory #{}", old.id), &old, Some(&after)))
@@ -351,7 +351,7 @@ impl TypedTool for UpdateMemory {
     async fn run(&self, args: UpdateArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let memories = self.0.clone();
         cx.change(move |cx| {
-            let old = found(&memories, &cx.place.workspace, &args.id)?;
+            let old = find_memory(&memories, &cx.place.workspace, &args.id)?;
             let change = args.change(cx.authorship)?;
             let stored = memories.update(&cx.place.workspace, &old, change)?;
             Ok(output(format!("changed {}\n", line(&stored)), [&stored]))
@@ -370,14 +370,14 @@ impl TypedTool for ForgetMemory {
     type Args = ForgetArgs;
 
     fn plan(&self, args: ForgetArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
-        let old = found(&self.0, &place.workspace, &args.id)?;
+        let old = find_memory(&self.0, &place.workspace, &args.id)?;
         Ok(change_plan(&format!("forget memory #{}", old.id), &old, None))
     }
 
     async fn run(&self, args: ForgetArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let memories = self.0.clone();
         cx.change(move |cx| {
-            let old = found(&memories, &cx.place.workspace, &args.id)?;
+            let old = find_memory(&memories, &cx.place.workspace, &args.id)?;
             memories.forget(&cx.place.workspace, &old)?;
             Ok(output(format!("forgot {}\n", old.id.label()), []))
         })

@@ -67,7 +67,7 @@ use web_search::WebSearch;
 
 pub use apply_patch::patched_files;
 pub use edit_file::EditFile;
-pub use output::{Spill, cap, untrusted, whole_characters};
+pub use output::{Spill, cap, untrusted_output, whole_characters};
 pub use place::ToolPath;
 pub use typed::{RunContext, ToolAdapter, TypedTool};
 pub use web::{AnyHost, ClientResolver, Domains, Engine, HostResolver, PublicHosts, domain};

@@ -13,7 +13,7 @@ use super::change::change_plan;
 use super::files::{MAX_CHANGED, Present, not_found, present, resource};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{interrupted, misuse, terminal};
+use super::work::{interrupted_error, misuse, terminal};
 use crate::stdx::beneath::BaseFolder;
 use crate::stdx::secret_files::may_hold_secrets;
 use crate::tool::diff::diff;
@@ -213,7 +213,7 @@ impl TypedTool for CopyFile {
     type Args = PathPair;
 
     fn plan(&self, args: PathPair, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
-        let (from, to) = copied(&args, place)?;
+        let (from, to) = check_copy(&args, place)?;
         let (secret, risk) = match hides_secrets(&from, &to) {
             true => (" (may hold secrets)", Risk::High),
             false => ("", Risk::Medium),
@@ -225,7 +225,7 @@ impl TypedTool for CopyFile {
 
     async fn run(&self, args: PathPair, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
-            let (from, to) = copied(&args, &cx.place)?;
+            let (from, to) = check_copy(&args, &cx.place)?;
             let label = format!("copied {} to {}", from.shown, to.shown);
             cx.changing((Self::NAME, &label), (&[&to.path], SnapshotScope::Contents), |base| {
                 base.copy(cx.place.relative(&from.path), cx.place.relative(&to.path))
@@ -236,7 +236,7 @@ impl TypedTool for CopyFile {
     }
 }
 
-fn copied(args: &PathPair, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
+fn check_copy(args: &PathPair, place: &ToolPath) -> Result<(PathEntry, PathEntry), ToolError> {
     let (from, to) = pair(args, place)?;
     match from.kind {
         Some(FileType::RegularFile) => Ok((from, to)),
@@ -260,7 +260,7 @@ impl TypedTool for DeleteFile {
     type Args = OnePath;
 
     fn plan(&self, args: OnePath, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
-        let entry = deleted(&args, place)?;
+        let entry = check_deletion(&args, place)?;
         let what = match entry.kind {
             Some(FileType::Directory) => "empty folder ",
             Some(FileType::Symlink) => "link ",
@@ -280,7 +280,7 @@ impl TypedTool for DeleteFile {
 
     async fn run(&self, args: OnePath, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
-            let entry = deleted(&args, &cx.place)?;
+            let entry = check_deletion(&args, &cx.place)?;
             let label = format!("deleted {}", entry.shown);
             cx.changing((Self::NAME, &label), (&[&entry.path], SnapshotScope::Contents), |base| {
                 let path = cx.place.relative(&entry.path);
@@ -293,7 +293,7 @@ impl TypedTool for DeleteFile {
     }
 }
 
-fn deleted(args: &OnePath, place: &ToolPath) -> Result<PathEntry, ToolError> {
+fn check_deletion(args: &OnePath, place: &ToolPath) -> Result<PathEntry, ToolError> {
     let entry = PathEntry::existing(place, &args.path)?;
     entry.check_movable()?;
     if entry.is_folder() {
@@ -335,7 +335,7 @@ impl TypedTool for CreateDir {
     type Args = OnePath;
 
     fn plan(&self, args: OnePath, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
-        let entry = created(&args, place)?;
+        let entry = check_creation(&args, place)?;
         let summary = format!("make folder {}", entry.shown);
         let preview = Preview::Fields { fields: vec![("folder".to_owned(), entry.shown.clone())] };
         Ok(CallPlan {
@@ -346,7 +346,7 @@ impl TypedTool for CreateDir {
 
     async fn run(&self, args: OnePath, cx: RunContext) -> Result<ToolOutput, ToolError> {
         cx.change(move |cx| {
-            let entry = created(&args, &cx.place)?;
+            let entry = check_creation(&args, &cx.place)?;
             let label = format!("made folder {}", entry.shown);
             cx.changing((Self::NAME, &label), (&[&entry.path], SnapshotScope::Contents), |base| {
                 base.make_folder(cx.place.relative(&entry.path))
@@ -357,7 +357,7 @@ impl TypedTool for CreateDir {
     }
 }
 
-fn created(args: &OnePath, place: &ToolPath) -> Result<PathEntry, ToolError> {
+fn check_creation(args: &OnePath, place: &ToolPath) -> Result<PathEntry, ToolError> {
     let entry = PathEntry::of(place, &args.path)?;
     match entry.kind {
         None => Ok(entry),
@@ -375,9 +375,9 @@ impl RunContext {
         change: impl FnOnce(&BaseFolder) -> io::Result<()>,
     ) -> Result<(), ToolError> {
         if self.cancel.is_cancelled() {
-            return Err(interrupted());
+            return Err(interrupted_error());
         }
         let failed = |error: io::Error| terminal(format!("nothing was changed: {error}"));
-        self.recorded(named, kept, || self.place.base().and_then(|base| change(&base)).map_err(failed))
+        self.record_change(named, kept, || self.place.base().and_then(|base| change(&base)).map_err(failed))
     }
 }

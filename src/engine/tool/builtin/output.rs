@@ -19,7 +19,7 @@ use crate::tool::{Resource, ToolOutput, Version};
 const MAX_SPILL: u64 = 16 * 1024 * 1024;
 
 /// Creates an output of text that is not the user's own.
-pub fn untrusted(text: String, source: Source) -> ToolOutput {
+pub fn untrusted_output(text: String, source: Source) -> ToolOutput {
     ToolOutput {
         content: vec![ReturnPart::Text { text }],
         source,
@@ -96,7 +96,7 @@ pub fn cap(text: String, limit: usize, spill: &Spill) -> String {
         Ok(()) => SpillLocation::Whole(spill.path()),
         Err(error) => SpillLocation::Lost(error.to_string()),
     };
-    joined(cut.head, cut.dropped_lines, cut.dropped_bytes, &place, cut.tail)
+    join(cut.head, cut.dropped_lines, cut.dropped_bytes, &place, cut.tail)
 }
 
 /// Where the bytes between head and tail are.
@@ -108,7 +108,7 @@ enum SpillLocation {
     Lost(String),
 }
 
-fn joined(head: &str, lines: usize, bytes: usize, place: &SpillLocation, tail: &str) -> String {
+fn join(head: &str, lines: usize, bytes: usize, place: &SpillLocation, tail: &str) -> String {
     let rest = match place {
         SpillLocation::Whole(path) => format!("all of it is in {}; read it with read_file", path.display()),
         SpillLocation::Beginning(path) => {
@@ -216,7 +216,7 @@ impl Capture {
         let tail = String::from_utf8_lossy(without_torn_start(&tail)).into_owned();
         let head = head.split_at(head.floor_char_boundary(half)).0;
         let tail = tail.split_at(tail.ceil_char_boundary(tail.len().saturating_sub(half))).1;
-        joined(head, lines, bytes, &place, tail)
+        join(head, lines, bytes, &place, tail)
     }
 }
 

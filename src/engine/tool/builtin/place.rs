@@ -31,9 +31,9 @@ impl ToolPath {
     pub fn readable(&self, given: &str) -> Result<PathBuf, ToolError> {
         match confine(&self.workspace, given) {
             Err(error @ PathError::Outside { .. }) if Path::new(given).is_absolute() => {
-                confine(&self.spill, given).map_err(|_| refused(&error))
+                confine(&self.spill, given).map_err(|_| path_error(&error))
             }
-            Err(error) => Err(refused(&error)),
+            Err(error) => Err(path_error(&error)),
             Ok(path) if self.withholds(&path) => {
                 let shown = self.display(&path);
                 Err(ToolError::Misuse(format!(
@@ -85,7 +85,7 @@ impl ToolPath {
 
     /// Returns the real path of `given`, if it may be written.
     pub fn writable(&self, given: &str) -> Result<PathBuf, ToolError> {
-        confine(&self.workspace, given).map_err(|error| refused(&error))
+        confine(&self.workspace, given).map_err(|error| path_error(&error))
     }
 
     /// Returns the path of what is named, which may be a link, with the links of its folders resolved. Errs for the workspace
@@ -113,7 +113,7 @@ impl ToolPath {
     }
 }
 
-fn refused(error: &PathError) -> ToolError {
+fn path_error(error: &PathError) -> ToolError {
     if matches!(error, PathError::Root { .. }) {
         // No other arguments would help: the workspace itself is gone.
         return ToolError::Terminal(error.to_string());

@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::files::{MAX_CHANGED, check_regular, not_found, resource, unreadable, version};
 use super::git::Git;
-use super::output::{amount, counted_lines, untrusted};
+use super::output::{amount, counted_lines, untrusted_output};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
-use super::work::{interrupted, read_plan};
+use super::work::{interrupted_error, read_plan};
 use crate::message::{ReturnPart, Source};
 use crate::stdx::fs::Fingerprinter;
 use crate::tool::{CallPlan, Category, Resource, SeenVersions, ToolError, ToolOutput, Version};
@@ -30,7 +30,7 @@ mod whole;
 
 use lines::{LineRange, Lines};
 use pdf::{PdfReader, PdfText};
-use whole::{FileContent, IMAGE, NO_TEXT, not_shown, numbered};
+use whole::{FileContent, IMAGE, NO_TEXT, not_shown, number_lines};
 
 /// The number of lines to read if the model gives none.
 const DEFAULT_LINES: u64 = 2000;
@@ -55,7 +55,7 @@ pub struct ReadFileArgs {
 }
 
 impl ReadFileArgs {
-    fn wanted(&self, room: usize) -> LineRange {
+    fn line_range(&self, room: usize) -> LineRange {
         let first = self.offset.unwrap_or(1);
         LineRange { first, last: first.saturating_add(self.limit.unwrap_or(DEFAULT_LINES) - 1), room }
     }
@@ -104,7 +104,7 @@ impl ReadFile {
                 format!("{what}: there is no text in it, only pictures of pages")
             }
             PdfText::Pages { text, is_whole } => {
-                let lines = numbered(text.as_bytes(), shown, wanted)?;
+                let lines = number_lines(text.as_bytes(), shown, wanted)?;
                 let rest =
                     if is_whole { "" } else { "[the text goes on; it is too long to be read whole]\n" };
                 format!("{lines}{rest}[the text of a PDF document; its layout is approximate]\n")
@@ -128,7 +128,7 @@ impl TypedTool for ReadFile {
     }
 
     async fn run(&self, args: ReadFileArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
-        let wanted = args.wanted(cx.output_limit);
+        let wanted = args.line_range(cx.output_limit);
         let found = cx.clone().read(move |cx| {
             let path = cx.place.readable(&args.path)?;
             find(&cx.place, &path, wanted, &cx.cancel)
@@ -142,7 +142,7 @@ impl TypedTool for ReadFile {
                 vec![ReturnPart::Text { text }]
             }
         };
-        Ok(ToolOutput { content, seen, ..untrusted(String::new(), source) })
+        Ok(ToolOutput { content, seen, ..untrusted_output(String::new(), source) })
     }
 
     fn outcome(text: &str) -> String {
@@ -192,7 +192,7 @@ fn find(
         file.rewind().map_err(failed)?;
         let extent = if bytes <= MAX_WHOLE { Extent::Whole } else { Extent::AsAsked };
         let scanned = scan(&mut file, wanted, extent, cancel).map_err(failed)?;
-        scanned.ok_or_else(interrupted)?.content(&shown, bytes, extent)?
+        scanned.ok_or_else(interrupted_error)?.content(&shown, bytes, extent)?
     };
     let seen = version.into_iter().map(|version| (resource(path), version)).collect();
     Ok(FoundFile { file, shown, bytes, content, seen })

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::output::{cap, untrusted};
+use super::output::{cap, untrusted_output};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, off_thread, plan_without_access, terminal};
@@ -149,7 +149,7 @@ impl TypedTool for EndTask {
 async fn output(tasks: &Tasks, cx: RunContext, number: usize) -> Result<ToolOutput, ToolError> {
     let task = tasks.of(&cx.place.spill).into_iter().find(|task| task.number == number);
     let command = task.map(|task| task.command).unwrap_or_default();
-    Ok(untrusted(report(tasks, cx, number).await?, Source::Command { command }))
+    Ok(untrusted_output(report(tasks, cx, number).await?, Source::Command { command }))
 }
 
 /// Returns the state of a task and its new output, for the model.

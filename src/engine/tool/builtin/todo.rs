@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::output::untrusted;
+use super::output::untrusted_output;
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::work::{misuse, plan_without_access, terminal};
@@ -74,10 +74,10 @@ impl TypedTool for Todo {
     async fn run(&self, args: TodoArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
         let (items, is_new) = match args.items {
             Some(items) => (items, true),
-            None => (kept(cx.state)?, false),
+            None => (stored_items(cx.state)?, false),
         };
         check(&items)?;
-        let mut output = untrusted(listed(&items), Source::Program);
+        let mut output = untrusted_output(todo_list(&items), Source::Program);
         if is_new {
             output.state = Some(json!(items));
         }
@@ -91,7 +91,7 @@ impl TypedTool for Todo {
     }
 }
 
-fn kept(state: Option<serde_json::Value>) -> Result<Vec<TodoItem>, ToolError> {
+fn stored_items(state: Option<serde_json::Value>) -> Result<Vec<TodoItem>, ToolError> {
     match state {
         None => Ok(Vec::new()),
         Some(state) => serde_json::from_value(state)
@@ -121,7 +121,7 @@ fn mark(status: TodoStatus) -> &'static str {
     }
 }
 
-fn listed(items: &[TodoItem]) -> String {
+fn todo_list(items: &[TodoItem]) -> String {
     let mut text = String::new();
     for item in items {
         let _ = writeln!(text, "{} {}", mark(item.status), sanitize_line(&item.text));

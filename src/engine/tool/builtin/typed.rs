@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::args;
-use super::output::{Spill, cap, untrusted};
+use super::output::{Spill, cap, untrusted_output};
 use super::place::ToolPath;
-use super::work::{interrupted, off_thread};
+use super::work::{interrupted_error, off_thread};
 use crate::message::{Authorship, CallId, ReturnStatus, Source, ToolName};
 use crate::tool::{
     CallPlan, Category, Origin, PlanContext, Progress, Risk, SeenVersions, SideEffect, TextArgs, Tool,
@@ -98,7 +98,7 @@ impl RunContext {
         let cancel = self.cancel.clone();
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(interrupted()),
+            () = cancel.cancelled() => Err(interrupted_error()),
             result = self.change(work) => result,
         }
     }
@@ -115,7 +115,7 @@ impl RunContext {
     /// Creates an output of names or content of files at or below `path`, within the limit. Blocking.
     pub fn output_from(&self, path: &Path, text: String) -> ToolOutput {
         let source = Source::File { path: self.place.display(path) };
-        untrusted(cap(text, self.output_limit, &self.spill), source)
+        untrusted_output(cap(text, self.output_limit, &self.spill), source)
     }
 }
 

@@ -38,7 +38,7 @@ impl RunContext {
     }
 
     /// Makes a change of these paths after keeping what is there. Errs without a change if that fails. Blocking.
-    pub fn recorded<T>(
+    pub fn record_change<T>(
         &self,
         (tool, label): (&str, &str),
         (paths, keep): (&[&Path], SnapshotScope),

@@ -6,11 +6,11 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::output::{amount, cap, counted_lines, untrusted};
+use super::output::{amount, cap, counted_lines, untrusted_output};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::web::{Domains, FetchedBody, PageText, WebClient, page, parse, raw, source};
-use super::work::{interrupted, plan_without_access};
+use super::work::{interrupted_error, plan_without_access};
 use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tool::{
     Access, CallPlan, Category, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput,
@@ -71,12 +71,12 @@ impl TypedTool for WebFetch {
         let url = parse(&args.url)?;
         let fetched = tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => return Err(interrupted()),
+            () = cx.cancel.cancelled() => return Err(interrupted_error()),
             fetched = self.client.get(url, &self.domains) => fetched?,
         };
         cx.read(move |cx| {
             let read = if args.raw { raw(&fetched)? } else { page(&fetched)? };
-            Ok(untrusted(cap(text(&fetched, &read), cx.output_limit, &cx.spill), source(&fetched.url)))
+            Ok(untrusted_output(cap(text(&fetched, &read), cx.output_limit, &cx.spill), source(&fetched.url)))
         })
         .await
     }

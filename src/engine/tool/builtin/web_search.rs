@@ -6,11 +6,11 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::output::{amount, cap, untrusted};
+use super::output::{amount, cap, untrusted_output};
 use super::place::ToolPath;
 use super::typed::{RunContext, TypedTool};
 use super::web::{Engine, SearchResult, WebClient, domain, source};
-use super::work::{interrupted, misuse, plan_without_access};
+use super::work::{interrupted_error, misuse, plan_without_access};
 use crate::stdx::text::one_line_summary;
 use crate::tool::{
     Access, CallPlan, Category, Preview, Risk, SeenVersions, SideEffect, ToolError, ToolOutput,
@@ -105,10 +105,10 @@ impl TypedTool for WebSearch {
         let most = args.max_results.unwrap_or(USUAL).clamp(1, MOST);
         let found = tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => return Err(interrupted()),
+            () = cx.cancel.cancelled() => return Err(interrupted_error()),
             found = self.engine.search(&self.client, args.query.trim(), &domains, most) => found?,
         };
-        Ok(untrusted(cap(text(&found), cx.output_limit, &cx.spill), source(self.engine.address())))
+        Ok(untrusted_output(cap(text(&found), cx.output_limit, &cx.spill), source(self.engine.address())))
     }
 
     fn outcome(text: &str) -> String {

@@ -26,7 +26,7 @@ pub async fn off_thread<T: Send + 'static>(
 
 /// Runs a command and returns its output and how it ended. One that prints more than `most` bytes is ended, without an
 /// exit.
-pub async fn collected(
+pub async fn collect_output(
     sandbox: &dyn Sandbox,
     command: Command,
     cancel: &CancellationToken,
@@ -84,6 +84,6 @@ pub fn terminal(message: impl Into<String>) -> ToolError {
     ToolError::Terminal(message.into())
 }
 
-pub fn interrupted() -> ToolError {
+pub fn interrupted_error() -> ToolError {
     terminal("interrupted before it finished")
 }

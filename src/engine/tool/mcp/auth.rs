@@ -95,7 +95,7 @@ impl TokenFile {
         Ok(if_exists(std::fs::remove_file(&self.path))?.is_some())
     }
 
-    fn failed(&self, error: &io::Error) -> AuthError {
+    fn file_error(&self, error: &io::Error) -> AuthError {
         AuthError::CredentialStoreError(format!("{}: {error}", self.path.display()))
     }
 }
@@ -103,7 +103,7 @@ impl TokenFile {
 #[async_trait]
 impl CredentialStore for TokenFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let tokens = self.read().map_err(|error| self.failed(&error))?;
+        let tokens = self.read().map_err(|error| self.file_error(&error))?;
         let credentials = tokens.and_then(|tokens| tokens.credentials);
         credentials.iter().for_each(|credentials| self.conceal(credentials));
         Ok(credentials)
@@ -111,11 +111,11 @@ impl CredentialStore for TokenFile {
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         self.conceal(&credentials);
-        self.change(|tokens| tokens.credentials = Some(credentials)).map_err(|error| self.failed(&error))
+        self.change(|tokens| tokens.credentials = Some(credentials)).map_err(|error| self.file_error(&error))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.change(|tokens| tokens.credentials = None).map_err(|error| self.failed(&error))
+        self.change(|tokens| tokens.credentials = None).map_err(|error| self.file_error(&error))
     }
 
     /// Another process must not use the refresh token that this one is about to spend.
@@ -124,7 +124,7 @@ impl CredentialStore for TokenFile {
         let locked = tokio::task::spawn_blocking(move || lock_private(&path));
         // The task fails only at the end of the runtime.
         let locked = locked.await.map_err(io::Error::other).flatten();
-        Ok(Some(CredentialRefreshGuard::new(locked.map_err(|error| self.failed(&error))?)))
+        Ok(Some(CredentialRefreshGuard::new(locked.map_err(|error| self.file_error(&error))?)))
     }
 }
 
@@ -272,7 +272,7 @@ pub async fn authorize(
     let address = manager.get_authorization_url(&scopes).await.map_err(words)?;
     let state = query_of(&address, "state").ok_or("the address for logging in has no state")?;
     show(&address);
-    let returned = tokio::time::timeout(LOGGING_IN, returned(&listener, &redirect, &state)).await;
+    let returned = tokio::time::timeout(LOGGING_IN, wait_for_callback(&listener, &redirect, &state)).await;
     let returned = returned.map_err(|_| format!("there was no login within {}", duration(LOGGING_IN)))??;
     let AuthorizationCallback { code, csrf_token, issuer, .. } = returned;
     let exchanged = manager.exchange_code_for_token_with_issuer(&code, &csrf_token, issuer.as_deref()).await;
@@ -282,7 +282,7 @@ pub async fn authorize(
 }
 
 /// Waits until the browser returns with this state; every other request gets a 404.
-async fn returned(
+async fn wait_for_callback(
     listener: &TcpListener,
     redirect: &str,
     state: &str,

@@ -88,20 +88,20 @@ impl Connection {
     }
 
     /// Resolves when the server says that its tools, prompts or resources changed. Cancel-safe.
-    pub async fn lists_changed(&self) {
+    pub async fn wait_for_list_change(&self) {
         self.running.service().lists_changed.notified().await;
     }
 
     /// Resolves when the server is gone, with the reason. Cancel-safe.
-    pub async fn ended(&self) -> String {
+    pub async fn end_reason(&self) -> String {
         tokio::select! {
             () = self.gone.cancelled() => {}
-            () = self.closed() => {}
+            () = self.wait_for_close() => {}
         }
         format!("it ended{}", last_words(self.log.as_deref()))
     }
 
-    async fn closed(&self) {
+    async fn wait_for_close(&self) {
         // The library does not report it to waiting callers. A call that finds it closed reports it sooner.
         const LOOK: Duration = Duration::from_secs(60);
         while !self.is_closed() {
@@ -240,7 +240,7 @@ fn start(
         ServerSandbox::Network => Confinement::Network,
     };
     let isolation = place.sandbox.isolation();
-    if confinement == Confinement::Unsandboxed && found(command, &path, &place.workspace).is_none() {
+    if confinement == Confinement::Unsandboxed && find_program(command, &path, &place.workspace).is_none() {
         return Err(format!("there is no program `{command}`"));
     }
     if confinement != Confinement::Unsandboxed && isolation.backend == Backend::None {
@@ -256,9 +256,9 @@ fn start(
         // The receiver may be gone.
         let _ = written.send(());
     });
-    let mut script = vec![quoted(command)];
+    let mut script = vec![shell_quote(command)];
     for arg in args {
-        script.push(quoted(&place.filled_in(arg)?));
+        script.push(shell_quote(&place.filled_in(arg)?));
     }
     let cancel = CancellationToken::new();
     let events = place.sandbox.spawn(
@@ -292,12 +292,12 @@ fn start(
 }
 
 /// Quotes a word for the shell.
-fn quoted(word: &str) -> String {
+fn shell_quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns the file of a program: as written, or from the `PATH`.
-fn found(command: &str, path: &str, workspace: &Path) -> Option<PathBuf> {
+fn find_program(command: &str, path: &str, workspace: &Path) -> Option<PathBuf> {
     if command.contains('/') {
         return Some(workspace.join(command)).filter(|file| file.is_file());
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::names;
 use crate::message::{Source, ToolName};
 use crate::stdx::text::count;
-use crate::tool::builtin::{RunContext, ToolPath, TypedTool, untrusted};
+use crate::tool::builtin::{RunContext, ToolPath, TypedTool, untrusted_output};
 use crate::tool::{
     Access, CallPlan, Category, FIND_TOOLS, Origin, Risk, SeenVersions, ToolError, ToolOutput, ToolSpec,
     Toolset,
@@ -53,7 +53,7 @@ impl TypedTool for FindTools {
     }
 
     async fn run(&self, args: FindToolsArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
-        let found = found(&args, &cx.tools);
+        let found = wanted_tools(&args, &cx.tools);
         if found.is_empty() {
             let message = "No tool of a server is called so. The names are in the description of this tool.";
             return Err(ToolError::Terminal(message.to_owned()));
@@ -63,7 +63,7 @@ impl TypedTool for FindTools {
         let names: BTreeSet<&ToolName> = found.iter().map(|spec| &spec.name).collect();
         let text = format!("You can call these from your next reply on:\n{}", lines.join("\n"));
         let source = Source::Tool { name: ToolName::new(FIND_TOOLS) };
-        Ok(ToolOutput { state: Some(json!(names)), ..untrusted(text, source) })
+        Ok(ToolOutput { state: Some(json!(names)), ..untrusted_output(text, source) })
     }
 
     fn outcome(text: &str) -> String {
@@ -73,7 +73,7 @@ impl TypedTool for FindTools {
 }
 
 /// Returns the tools of servers that are wanted, those that are named first.
-fn found<'a>(args: &FindToolsArgs, tools: &'a Toolset) -> Vec<&'a ToolSpec> {
+fn wanted_tools<'a>(args: &FindToolsArgs, tools: &'a Toolset) -> Vec<&'a ToolSpec> {
     let of_servers = |spec: &&ToolSpec| matches!(spec.origin, Origin::Server(_));
     let named = |spec: &&ToolSpec| args.names.iter().any(|name| spec.name.as_str() == name);
     let words: Vec<String> = args.words.split_whitespace().map(str::to_lowercase).collect();

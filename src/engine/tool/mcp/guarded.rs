@@ -88,7 +88,7 @@ impl GuardedClient {
             let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
             let target = target.and_then(|target| from.join(target).ok());
             match target.filter(|_| follows && is_get && response.status().is_redirection()) {
-                None => return whole(response).await,
+                None => return read_whole(response).await,
                 Some(target) => {
                     let is_same = target.origin() == from.origin();
                     request = Request::new(Method::GET, target);
@@ -103,7 +103,9 @@ impl GuardedClient {
 }
 
 /// Reads an answer to its end.
-async fn whole(mut response: reqwest::Response) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
+async fn read_whole(
+    mut response: reqwest::Response,
+) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
     let mut body = Vec::new();
     while let Some(more) = response.chunk().await? {
         if body.len() + more.len() > LONGEST {

@@ -246,7 +246,7 @@ impl Servers {
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
         let servers = self.servers.lock();
-        let mut all = configured(&servers.settings);
+        let mut all = configured_servers(&servers.settings);
         for one in &mut all {
             if let Some(server) = servers.used.get(&one.name)
                 && servers.connecting.is_some()
@@ -272,7 +272,7 @@ impl Servers {
     /// whether it is switched on.
     #[must_use]
     pub fn tools_of(&self, name: &str) -> Vec<ListedTool> {
-        self.used(name).map(|server| server.listed_tools()).unwrap_or_default()
+        self.server_in_use(name).map(|server| server.listed_tools()).unwrap_or_default()
     }
 
     /// Returns the prompts of all connected servers.
@@ -295,13 +295,13 @@ impl Servers {
 
     /// Connects a server that failed, at once; whether there is one of this name.
     pub fn reconnect(&self, name: &str) -> bool {
-        self.used(name).inspect(|server| server.reconnect()).is_some()
+        self.server_in_use(name).inspect(|server| server.reconnect()).is_some()
     }
 
     /// Waits until a server is connected or has failed. `None` if there is none of this name. Cancel-safe.
-    pub async fn settled(&self, name: &str) -> Option<ServerState> {
-        let server = self.used(name)?;
-        server.settled().await;
+    pub async fn settled_state(&self, name: &str) -> Option<ServerState> {
+        let server = self.server_in_use(name)?;
+        server.wait_until_settled().await;
         Some(server.state_for_people())
     }
 
@@ -322,7 +322,7 @@ impl Servers {
         }
     }
 
-    fn used(&self, name: &str) -> Option<Arc<Server>> {
+    fn server_in_use(&self, name: &str) -> Option<Arc<Server>> {
         self.servers.lock().used.get(name).cloned()
     }
 
@@ -333,7 +333,7 @@ impl Servers {
 
 /// Returns each configured server, by name, as it is before one is connected.
 #[must_use]
-pub fn configured(settings: &BTreeMap<String, ServerSettings>) -> Vec<ServerStatus> {
+pub fn configured_servers(settings: &BTreeMap<String, ServerSettings>) -> Vec<ServerStatus> {
     let one = |(name, settings): (&String, &ServerSettings)| ServerStatus {
         name: name.clone(),
         place: connect::server_address(settings),

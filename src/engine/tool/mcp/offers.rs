@@ -194,7 +194,8 @@ impl Servers {
     }
 
     async fn peer(&self, server: &str) -> Result<Peer<RoleClient>, String> {
-        let server = self.used(server).ok_or_else(|| format!("there is no tool server {server} in use"))?;
+        let server =
+            self.server_in_use(server).ok_or_else(|| format!("there is no tool server {server} in use"))?;
         server.peer().await
     }
 }

@@ -19,7 +19,7 @@ const LARGEST: usize = 64 << 10;
 const DEEPEST: usize = 32;
 
 /// Returns the schema as an object with properties and without unions at its top; errs with the reason if it cannot be sent.
-pub fn mended(schema: &Map<String, Value>) -> Result<Value, String> {
+pub fn mend(schema: &Map<String, Value>) -> Result<Value, String> {
     let mut whole = schema.clone();
     whole.remove("$schema");
     if let Some(link) = whole.remove("$ref") {
@@ -41,7 +41,7 @@ pub fn mended(schema: &Map<String, Value>) -> Result<Value, String> {
         whole.insert("properties".to_owned(), json!({}));
     }
     let mut whole = Value::Object(whole);
-    checked(&mut whole, 0)?;
+    clean(&mut whole, 0)?;
     if whole.to_string().len() > LARGEST {
         return Err(format!("its schema is longer than {}", binary_size(LARGEST)));
     }
@@ -75,7 +75,7 @@ fn merge(whole: &mut Map<String, Value>, members: &[Value], is_all: bool) {
 }
 
 /// Cleans the descriptions. Errs if a property has a name that services refuse, or if the schema is nested too deeply.
-fn checked(schema: &mut Value, depth: usize) -> Result<(), String> {
+fn clean(schema: &mut Value, depth: usize) -> Result<(), String> {
     if depth > DEEPEST {
         return Err("its schema is nested too deeply".to_owned());
     }
@@ -99,12 +99,12 @@ fn checked(schema: &mut Value, depth: usize) -> Result<(), String> {
                     Value::String(text) if key == "description" || key == "title" => {
                         *text = names::description(text);
                     }
-                    value => checked(value, depth + 1)?,
+                    value => clean(value, depth + 1)?,
                 }
             }
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| checked(item, depth + 1)),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| clean(item, depth + 1)),
         _ => Ok(()),
     }
 }
@@ -152,7 +152,7 @@ mod tests {
                 }),
             ),
         ] {
-            assert_eq!(mended(schema.as_object().unwrap()), Ok(mended_one), "{schema}");
+            assert_eq!(mend(schema.as_object().unwrap()), Ok(mended_one), "{schema}");
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
             (json!({ "properties": { "a": { "enum": ["x".repeat(70_000)] } } }), "64 KiB"),
             (json!({ "properties": { "a": deep } }), "nested"),
         ] {
-            let error = mended(schema.as_object().unwrap()).unwrap_err();
+            let error = mend(schema.as_object().unwrap()).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
     }

@@ -220,7 +220,7 @@ impl Server {
     }
 
     /// Waits until it is connected or has failed. Cancel-safe.
-    pub async fn settled(&self) {
+    pub async fn wait_until_settled(&self) {
         // The sender is in this server.
         let _ = self.state.subscribe().wait_for(|state| !matches!(state, State::Connecting)).await;
     }
@@ -310,10 +310,10 @@ impl Server {
             let relist = async {
                 let offers = Offers::of(&self.name, connection.peer()).await;
                 self.change_ready(|ready| ready.offers = offers);
-                connection.lists_changed().await;
+                connection.wait_for_list_change().await;
             };
             tokio::select! {
-                why = connection.ended() => return Some(why),
+                why = connection.end_reason() => return Some(why),
                 () = self.connect_requested.notified() => return None,
                 () = relist => {}
             }
@@ -365,11 +365,11 @@ impl Server {
     pub(super) async fn peer(&self) -> Result<Peer<RoleClient>, String> {
         tokio::select! {
             () = self.end.cancelled() => Err(ENDED.to_owned()),
-            peer = self.connected() => peer,
+            peer = self.connected_peer() => peer,
         }
     }
 
-    async fn connected(&self) -> Result<Peer<RoleClient>, String> {
+    async fn connected_peer(&self) -> Result<Peer<RoleClient>, String> {
         let mut states = self.state.subscribe();
         let failed = match &*states.borrow_and_update() {
             State::Failed { why, until } if Instant::now() < *until => return Err(why.clone()),
@@ -414,7 +414,7 @@ impl Server {
     }
 
     /// Says how a tool's definition changed since the user let it run; `None` if it did not, or never ran.
-    pub(super) fn changed(&self, tool: &str, now: &Definition) -> Option<String> {
+    pub(super) fn definition_change(&self, tool: &str, now: &Definition) -> Option<String> {
         let kept = self.kept.lock();
         kept.tools.get(tool)?.accepted.as_ref().and_then(|before| now.change_since(before))
     }
@@ -461,7 +461,7 @@ impl Server {
                 continue;
             }
             let name = names::tool(&self.settings.prefix, &tool.name);
-            match self.offered(tool, &name, tools.contains_key(&name), offered.get(&name), registry) {
+            match self.offer_tool(tool, &name, tools.contains_key(&name), offered.get(&name), registry) {
                 Ok(tool) => drop(tools.insert(name, tool)),
                 Err(why) => out.left_out.push(format!("{named}: {why}")),
             }
@@ -477,7 +477,7 @@ impl Server {
     }
 
     /// Puts one tool into the registry; errs with the reason if it cannot be offered.
-    fn offered(
+    fn offer_tool(
         self: &Arc<Self>,
         tool: &model::Tool,
         name: &ToolName,

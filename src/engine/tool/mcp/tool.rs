@@ -65,7 +65,7 @@ impl ServerTool {
         let spec = ToolSpec {
             name,
             description: names::description(about(&tool)),
-            parameters: schema::mended(&tool.input_schema)?,
+            parameters: schema::mend(&tool.input_schema)?,
             category: Category::Server,
             risk: match (reads, destroys) {
                 (true, _) => Risk::Low,
@@ -98,7 +98,7 @@ impl ServerTool {
     }
 
     /// The outcome of a call that got no answer.
-    fn unanswered(&self, why: &str) -> ToolError {
+    fn no_answer_error(&self, why: &str) -> ToolError {
         if self.spec.side_effect.is_none() {
             return ToolError::Transient(format!("The server {} {why}.", self.server.name));
         }
@@ -109,7 +109,7 @@ impl ServerTool {
     }
 
     /// The outcome of a call for which the server wants a login, or more rights.
-    fn refused(&self, challenge: &str) -> ToolError {
+    fn login_error(&self, challenge: &str) -> ToolError {
         let name = &self.server.name;
         // The user may copy the command: only names of rights that mean nothing to a shell stand in it.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
@@ -143,7 +143,7 @@ impl ServerTool {
         let calls = &handlers.calls;
         let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| match error.auth_challenge() {
-            Some(challenge) => self.refused(challenge),
+            Some(challenge) => self.login_error(challenge),
             None => {
                 calls.lost.notify_one();
                 unreachable(names::error(&error.to_string()))
@@ -183,7 +183,7 @@ impl ServerTool {
                 ToolError::Terminal(format!("Interrupted; the server was told to stop.{effect}"))
             }
             () = calls.silent(&token, limit) => {
-                self.unanswered(&format!("did not answer within {}", duration(limit)))
+                self.no_answer_error(&format!("did not answer within {}", duration(limit)))
             }
         };
         calls.remove(&token);
@@ -202,17 +202,17 @@ impl ServerTool {
     fn result(&self, answer: Result<ServerResult, ServiceError>) -> Result<model::CallToolResult, ToolError> {
         match answer {
             Ok(ServerResult::CallToolResult(result)) => Ok(result),
-            Ok(_) => Err(self.unanswered("gave an answer of another kind")),
+            Ok(_) => Err(self.no_answer_error("gave an answer of another kind")),
             // The library's own, for a call that was sent before the session was made anew.
             Err(ServiceError::McpError(error)) if error.message.contains(MADE_ANEW) => {
-                Err(self.unanswered("began a new session before it answered"))
+                Err(self.no_answer_error("began a new session before it answered"))
             }
             Err(ServiceError::McpError(error)) => {
                 Err(ToolError::Terminal(names::description(&error.message)))
             }
             Err(error) => Err(match error.auth_challenge() {
-                Some(challenge) => self.refused(challenge),
-                None => self.unanswered(&match error {
+                Some(challenge) => self.login_error(challenge),
+                None => self.no_answer_error(&match error {
                     ServiceError::TransportClosed => "ended before it answered".to_owned(),
                     error => format!("did not answer ({})", names::error(&error.to_string())),
                 }),
@@ -237,20 +237,22 @@ impl ServerTool {
                 Ok(answer) => answer.task,
                 Err(error) => {
                     let why = names::error(&error.to_string());
-                    return Err(self.unanswered(&format!("does not tell what became of the call ({why})")));
+                    return Err(
+                        self.no_answer_error(&format!("does not tell what became of the call ({why})"))
+                    );
                 }
             };
             match status.payload {
                 TaskPayload::Completed { result } => {
                     let result = serde_json::from_value(Value::Object(result));
-                    return result.map_err(|_| self.unanswered("gave an answer of another kind"));
+                    return result.map_err(|_| self.no_answer_error("gave an answer of another kind"));
                 }
                 TaskPayload::Failed { error } => {
                     let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
                     return Err(ToolError::Terminal(names::description(message)));
                 }
                 TaskPayload::Cancelled => {
-                    return Err(self.unanswered("gave the call up"));
+                    return Err(self.no_answer_error("gave the call up"));
                 }
                 TaskPayload::InputRequired { input_requests } => {
                     let new = input_requests.into_iter().filter(|(key, _)| answered.insert(key.clone()));
@@ -293,7 +295,7 @@ impl ServerTool {
         let updated = peer.update_task(model::UpdateTaskParams::new(task, answers)).await;
         updated.map_err(|error| {
             let why = names::error(&error.to_string());
-            self.unanswered(&format!("does not take the answer to its question ({why})"))
+            self.no_answer_error(&format!("does not take the answer to its question ({why})"))
         })
     }
 }
@@ -331,7 +333,7 @@ impl Tool for ServerTool {
                     fields: fields.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
                 },
                 basis: vec![self.basis()],
-                needs_person: self.server.changed(&self.own_name, &self.definition),
+                needs_person: self.server.definition_change(&self.own_name, &self.definition),
                 ..CallPlan::new(summary, self.spec.risk, access)
             })
         })

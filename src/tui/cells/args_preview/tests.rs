@@ -114,7 +114,7 @@ fn small_screens_show_fewer_lines() {
 /// The path may come after the content, and a language may be loaded while it streams.
 #[test]
 fn what_is_still_shown_is_highlighted_when_its_language_is_known() {
-    let rust = Language::named("rust").unwrap();
+    let rust = Language::by_name("rust").unwrap();
     let is_coloured = |preview: &mut ArgsPreview, languages| {
         let lines = preview.lines(&context(42, 24, languages), &Margin::default());
         lines.iter().all(|line| line.spans.iter().any(|span| span.style.role == Role::CodeKeyword))
@@ -133,7 +133,7 @@ fn what_is_still_shown_is_highlighted_when_its_language_is_known() {
 
 #[test]
 fn each_line_is_highlighted_once() {
-    let json = Language::named("json").unwrap();
+    let json = Language::by_name("json").unwrap();
     let context = context(80, 24, Languages::of(json));
     let mut growing = preview("write_file");
     growing.push(r#"{"path":"a.json","content":""#);

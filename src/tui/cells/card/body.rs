@@ -74,7 +74,7 @@ fn page(card: &Card, screen: &Screen<'_>, width: usize, form: BodyForm) -> (Page
     let even = Margin::default();
     let mut lines = wrap_spans(&[Span::new(expand_tabs(&plan.summary), Role::Text)], width, &even);
     if let Some(question) = &plan.question {
-        lines = asked(question, &card.chosen, width);
+        lines = question_lines(question, &card.chosen, width);
     }
     if form == BodyForm::Change && is_diff {
         lines.clear();
@@ -151,7 +151,7 @@ impl Head {
 }
 
 /// Returns the question for the user and its options.
-fn asked(question: &Question, chosen: &BTreeSet<usize>, width: usize) -> Vec<Line> {
+fn question_lines(question: &Question, chosen: &BTreeSet<usize>, width: usize) -> Vec<Line> {
     let mut lines =
         wrap_spans(&[Span::new(expand_tabs(&question.text), Role::Heading)], width, &Margin::default());
     if !question.options.is_empty() {

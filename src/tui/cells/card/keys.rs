@@ -57,7 +57,7 @@ impl Sheet<'_> {
                 by_itself(card, self.escape(card), keymap)
             }
             CardStage::Asking | CardStage::Editing(_) | CardStage::Rule(_) => {
-                asking(card, self.escape(card), keymap)
+                card_hints(card, self.escape(card), keymap)
             }
         };
         let room = self.keys_room();
@@ -95,9 +95,9 @@ impl Sheet<'_> {
 }
 
 /// Returns the keys of a card that asks.
-fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
+fn card_hints(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
     if let Some(question) = &card.request.plan.question {
-        return questioning(card, question, escape, keymap);
+        return question_hints(card, question, escape, keymap);
     }
     let (context, yes) = (Context::Card, Action::Card(CardKey::Yes));
     let mut keys = keymap.hints(&[
@@ -119,7 +119,7 @@ fn asking(card: &Card, escape: &str, keymap: &Keymap) -> Vec<Hint> {
 }
 
 /// Returns the keys of a question of the model.
-fn questioning(card: &Card, question: &Question, escape: &str, keymap: &Keymap) -> Vec<Hint> {
+fn question_hints(card: &Card, question: &Question, escape: &str, keymap: &Keymap) -> Vec<Hint> {
     let context = Context::Card;
     let mut keys: Vec<Hint> = skips(card, keymap).into_iter().collect();
     if question.many || question.options.is_empty() {

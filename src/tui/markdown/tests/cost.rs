@@ -64,7 +64,7 @@ fn a_long_reply_in_small_pieces_is_cheap() {
         - an item of a list\n- another one\n  with two lines\n\n```json\n{\"a\": 1}\n{\"b\": 2}\n```\n\n\
         | a | b |\n|---|---|\n| 1 | 2 |\n\n";
     let source = part.repeat(80_000 / part.len());
-    let json = Languages::of(Language::named("json").expect("is in the table"));
+    let json = Languages::of(Language::by_name("json").expect("is in the table"));
     let page = Page { languages: json, ..page(80) };
     let (parsed, highlighted, most) = cost(&source, 20, &page);
     let code = source.matches("{\"a\": 1}").count() * 16;

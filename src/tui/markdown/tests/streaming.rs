@@ -117,7 +117,7 @@ fn fault(line: &Line, width: usize) -> Option<String> {
 fn ready() -> Languages {
     ["rust", "json"]
         .iter()
-        .filter_map(|name| Language::named(name))
+        .filter_map(|name| Language::by_name(name))
         .fold(Languages::NONE, |all, one| all | Languages::of(one))
 }
 

@@ -73,7 +73,7 @@ pub fn cursor(screen: &Screen<'_>, inbox: &Inbox) -> Option<(usize, usize)> {
 }
 
 fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
-    match inbox.chosen().filter(|_| inbox.is_whole) {
+    match inbox.chosen_line().filter(|_| inbox.is_whole) {
         Some(line) => Line::of(format!("{} ", screen.context.glyphs.waiting), Role::Waiting)
             .joined(heading(&line.row.tool, line.row.risk, line.row.tainted, screen.context.glyphs))
             .with(format!(" {} ", screen.context.glyphs.dot), Role::Dim)
@@ -83,14 +83,14 @@ fn title(screen: &Screen<'_>, inbox: &Inbox) -> Line {
 }
 
 fn count(inbox: &Inbox) -> Line {
-    let (requests, sessions) = inbox.listed();
-    let marked = inbox.marked();
+    let (requests, sessions) = inbox.counts();
+    let marked = inbox.marked_count();
     let words = match inbox.load_state {
         LoadState::NotLoaded => "loading…".to_owned(),
         LoadState::Failed => "not loaded".to_owned(),
         LoadState::Loaded | LoadState::Outdated if inbox.lines.is_empty() => "none".to_owned(),
-        LoadState::Loaded | LoadState::Outdated if requests < inbox.undecided() => {
-            format!("{requests} of {}", inbox.undecided())
+        LoadState::Loaded | LoadState::Outdated if requests < inbox.undecided_count() => {
+            format!("{requests} of {}", inbox.undecided_count())
         }
         LoadState::Loaded | LoadState::Outdated if sessions == 1 => requests.to_string(),
         LoadState::Loaded | LoadState::Outdated => format!("{requests} in {sessions} sessions"),
@@ -221,7 +221,7 @@ impl InboxTable {
 /// Returns the chosen request in exactly its rows.
 fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
     let head = shape.detail_head;
-    let mut lines = match inbox.chosen().map(|line| inbox.details.known.get(&line.row.id)) {
+    let mut lines = match inbox.chosen_line().map(|line| inbox.details.known.get(&line.row.id)) {
         None => Vec::new(),
         Some(None) => vec![Line::of("looking…", Role::Dim)],
         Some(Some(Detail::Gone(text))) => {
@@ -237,7 +237,7 @@ fn detail(screen: &Screen<'_>, inbox: &Inbox, shape: &InboxShape) -> Vec<Line> {
         }
     };
     lines.truncate(shape.detail_rows);
-    if let Some(line) = inbox.chosen().filter(|_| head > 0) {
+    if let Some(line) = inbox.chosen_line().filter(|_| head > 0) {
         let title = Line::of(one_line_summary(line.title(), 40), Role::Dim);
         let heading = heading(&line.row.tool, line.row.risk, line.row.tainted, screen.context.glyphs);
         lines.insert(0, Line::spread(heading, title, shape.detail_width));
@@ -270,7 +270,7 @@ fn deciding(screen: &Screen<'_>, inbox: &Inbox) -> Vec<Hint> {
     }
     let escape = if inbox.is_whole { "list" } else { "close" };
     wanted.extend([on(ListKey::Why, "why"), (Context::Global, Action::Escape, escape)]);
-    let mut shown = decision_hints("", inbox.marked(), screen.keymap);
+    let mut shown = decision_hints("", inbox.marked_count(), screen.keymap);
     shown.extend(screen.keymap.hints(&wanted));
     shown
 }

@@ -42,7 +42,7 @@ impl PanelState for Inbox {
         Question::Inbox
     }
 
-    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+    fn on_open(&mut self, cx: &mut PanelContext<'_>) {
         cx.ask(ClientQuery::Inbox);
     }
 
@@ -70,7 +70,7 @@ impl PanelState for Inbox {
         if self.list.stage == ListStage::Filtering { Some(&mut self.filter) } else { self.list.editor_mut() }
     }
 
-    fn changed(&mut self, cx: &mut PanelContext<'_>) {
+    fn on_change(&mut self, cx: &mut PanelContext<'_>) {
         if self.list.stage == ListStage::Filtering {
             self.list_again();
         }
@@ -110,12 +110,12 @@ impl PanelState for Inbox {
         self.advise(text.lines().next().unwrap_or_default());
     }
 
-    fn decisions_lost(&mut self, requests: &[RequestId], text: &str) {
+    fn on_decisions_lost(&mut self, requests: &[RequestId], text: &str) {
         self.deciding.retain(|id, _| !requests.contains(id));
         self.observe_message(text);
     }
 
-    fn resized(&mut self) {
+    fn on_resize(&mut self) {
         self.details.unsee_partly();
     }
 
@@ -217,12 +217,12 @@ impl Inbox {
     }
 
     fn chosen_id(&self) -> Option<RequestId> {
-        self.chosen().map(|line| line.row.id.clone())
+        self.chosen_line().map(|line| line.row.id.clone())
     }
 
     /// Returns the listed requests that can be decided, in the order of the list, and the chosen one of them.
     pub fn open_rows(&self) -> OpenRows {
-        let chosen = self.chosen().and_then(|line| self.open(line));
+        let chosen = self.chosen_line().and_then(|line| self.open(line));
         (self.requests().filter_map(|line| self.open(line)).collect(), chosen)
     }
 
@@ -242,7 +242,7 @@ impl Inbox {
             ApprovalOutcome::Unseen(id) | ApprovalOutcome::Empty(id) => self.go_to(&id),
             ApprovalOutcome::Sent(ids, ask) => {
                 cx.send(ask);
-                self.sent(&ids, "yes", cx.now_ms);
+                self.mark_sent(&ids, "yes", cx.now_ms);
                 self.list.advice = self.resumable(&ids, cx.screen.keymap);
             }
         }
@@ -265,7 +265,7 @@ impl Inbox {
         cx: &mut PanelContext<'_>,
     ) {
         cx.send(decision(these, approval));
-        self.sent(these, word, cx.now_ms);
+        self.mark_sent(these, word, cx.now_ms);
     }
 
     fn later(&mut self, cx: &mut PanelContext<'_>) {
@@ -283,7 +283,7 @@ impl Inbox {
 
     /// Goes to the card if the request is of this session; else shows all of it here.
     fn look_at(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
-        if let Some(line) = self.chosen() {
+        if let Some(line) = self.chosen_line() {
             if line.holder == Holder::Here && cx.cards.find(&line.row.id).is_some() {
                 return PanelEffect::ToCard(line.row.id.clone());
             }
@@ -295,7 +295,7 @@ impl Inbox {
 
     /// Continues the session of the chosen request, if no process holds it.
     fn resume(&mut self, cx: &mut PanelContext<'_>) {
-        let Some(line) = self.chosen() else { return };
+        let Some(line) = self.chosen_line() else { return };
         match line.holder {
             Holder::NoProcess => cx.send(ClientRequest::ResumeNow { session: line.row.session.clone() }),
             Holder::Here => {
@@ -310,7 +310,7 @@ impl Inbox {
 
     /// Opens the session of the chosen request in place of the current one.
     fn open_session(&mut self, cx: &mut PanelContext<'_>) -> PanelEffect {
-        let Some(line) = self.chosen() else { return PanelEffect::Stay };
+        let Some(line) = self.chosen_line() else { return PanelEffect::Stay };
         let session = line.row.session.clone();
         match line.holder {
             Holder::Here => return PanelEffect::Close,

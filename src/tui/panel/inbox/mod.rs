@@ -119,7 +119,7 @@ impl Inbox {
     /// Replaces the list. The chosen request stays chosen; if it is gone, the one that takes its place is chosen. Returns
     /// whether it is gone without a decision that was sent from here.
     fn replace(&mut self, lines: Vec<InboxLine>, now_ms: u64) -> bool {
-        let before = self.chosen().map(|line| line.row.id.clone());
+        let before = self.chosen_line().map(|line| line.row.id.clone());
         let was_sent = before.as_ref().is_some_and(|id| self.deciding.contains_key(id));
         self.lines = lines;
         self.order();
@@ -135,12 +135,12 @@ impl Inbox {
             }
         }
         self.arrange(before.as_ref());
-        before.is_some() && !was_sent && self.chosen().map(|line| &line.row.id) != before.as_ref()
+        before.is_some() && !was_sent && self.chosen_line().map(|line| &line.row.id) != before.as_ref()
     }
 
     /// Rebuilds the rows after the filter or the scope changed.
     pub fn list_again(&mut self) {
-        let before = self.chosen().map(|line| line.row.id.clone());
+        let before = self.chosen_line().map(|line| line.row.id.clone());
         self.arrange(before.as_ref());
     }
 
@@ -192,7 +192,7 @@ impl Inbox {
         self.longest.max(self.rows.len())
     }
 
-    pub fn chosen(&self) -> Option<&InboxLine> {
+    pub fn chosen_line(&self) -> Option<&InboxLine> {
         match self.rows.get(self.at)? {
             InboxRow::Request(index) => self.lines.get(*index),
             InboxRow::Session(_) => None,
@@ -200,7 +200,7 @@ impl Inbox {
     }
 
     /// Returns the number of the undecided requests.
-    pub fn undecided(&self) -> usize {
+    pub fn undecided_count(&self) -> usize {
         self.lines.iter().filter(|line| !is_approved(line)).count()
     }
 
@@ -220,7 +220,7 @@ impl Inbox {
     }
 
     /// Returns the numbers of listed requests and sessions.
-    pub fn listed(&self) -> (usize, usize) {
+    pub fn counts(&self) -> (usize, usize) {
         let undecided: Vec<&InboxLine> = self.requests().filter(|line| !is_approved(line)).collect();
         let sessions: HashSet<&SessionId> = undecided.iter().map(|line| &line.row.session).collect();
         (undecided.len(), sessions.len())
@@ -256,7 +256,7 @@ impl Inbox {
         self.decides(line).is_none().then(|| OpenRequest {
             id: line.row.id.clone(),
             risk: line.row.risk,
-            seen: self.seen(line),
+            seen: self.seen_part(line),
             is_tainted: line.row.tainted,
         })
     }
@@ -266,7 +266,7 @@ impl Inbox {
     }
 
     /// Returns the number of listed requests that are marked.
-    pub fn marked(&self) -> usize {
+    pub fn marked_count(&self) -> usize {
         self.requests().filter(|line| self.mark(line) == RowMark::On).count()
     }
 
@@ -280,7 +280,7 @@ impl Inbox {
     }
 
     /// Records that decisions on these were sent.
-    fn sent(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
+    fn mark_sent(&mut self, ids: &[RequestId], word: &'static str, now_ms: u64) {
         for id in ids {
             self.list.unmark(id);
             self.deciding.insert(id.clone(), (word, now_ms + DECIDING_MS));
@@ -288,7 +288,7 @@ impl Inbox {
     }
 
     /// Returns how much of it was seen. For a low-risk request without taint its row is enough.
-    fn seen(&self, line: &InboxLine) -> SeenPart {
+    fn seen_part(&self, line: &InboxLine) -> SeenPart {
         let row_says_it = line.row.risk == Risk::Low && !line.row.tainted;
         let all =
             self.details.seen.contains(&line.row.id) || (row_says_it && self.glanced.contains(&line.row.id));

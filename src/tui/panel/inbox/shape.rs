@@ -50,7 +50,7 @@ impl InboxShape {
         let inside = rows.saturating_sub(2);
         let filter = usize::from(inbox.list.stage == ListStage::Filtering || !inbox.filter.text().is_empty());
         let due = screen.approved_once.then(|| inbox.open_rows());
-        let denied = match inbox.list.refused().len() {
+        let denied = match inbox.list.refused_ids().len() {
             0 | 1 => String::new(),
             many => format!(" {many} requests"),
         };

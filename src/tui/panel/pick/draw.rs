@@ -7,7 +7,7 @@ use crate::stdx::text::{one_line_summary, sanitize_line};
 use crate::tui::bordered_box::{BorderedBox, column};
 use crate::tui::completion::window;
 use crate::tui::composer::Rows;
-use crate::tui::fuzzy::{MatchMode, Query, marked};
+use crate::tui::fuzzy::{MatchMode, Query, marked_line};
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::{Line, Margin, Span, TextStyle, wrap_spans};
 use crate::tui::panel::Screen;
@@ -152,7 +152,7 @@ fn entries(screen: &Screen<'_>, pick: &Picker, width: usize, room: usize) -> Vec
                 let one = one_line(text, screen.context.glyphs);
                 let private = if text.starts_with("!!") { "  private" } else { "" };
                 let room = (width - 2).saturating_sub(private.len());
-                marked(&one, &like.marks(&one), style).cut(room).with(private, Role::Dim)
+                marked_line(&one, &like.marks(&one), style).cut(room).with(private, Role::Dim)
             }
             List::Sessions { sessions, said, .. } => {
                 let one = &sessions[pick.found[at]];
@@ -161,7 +161,7 @@ fn entries(screen: &Screen<'_>, pick: &Picker, width: usize, room: usize) -> Vec
             }
             List::Services { services, .. } => {
                 let one = &services[pick.found[at]];
-                noted(&one.title, &one.note, &typed, style, width - 2)
+                line_with_note(&one.title, &one.note, &typed, style, width - 2)
             }
             List::Models { models, .. } => {
                 let one = &models[pick.found[at]];
@@ -170,7 +170,7 @@ fn entries(screen: &Screen<'_>, pick: &Picker, width: usize, room: usize) -> Vec
                     (true, note) => format!("in use {} {note}", screen.context.glyphs.dot),
                     (false, note) => note.to_owned(),
                 };
-                noted(&one.name, &note, &typed, style, width - 2)
+                line_with_note(&one.name, &note, &typed, style, width - 2)
             }
         };
         out.push(line.joined(entry));
@@ -197,9 +197,9 @@ fn nothing(screen: &Screen<'_>, pick: &Picker) -> String {
 }
 
 /// Returns a name, and at the right a note if there is room.
-fn noted(name: &str, note: &str, typed: &str, style: TextStyle, width: usize) -> Line {
+fn line_with_note(name: &str, note: &str, typed: &str, style: TextStyle, width: usize) -> Line {
     let marks = Query::new(typed, MatchMode::Name).marks(name);
-    let left = marked(&sanitize_line(name), &marks, style);
+    let left = marked_line(&sanitize_line(name), &marks, style);
     let room = width.saturating_sub(left.width() + 2);
     let note = if room < 8 { String::new() } else { one_line_summary(note, room.min(60)) };
     Line::spread(left.cut(width), Line::of(note, Role::Dim), width)
@@ -221,7 +221,7 @@ fn session(
     width: usize,
 ) -> Line {
     let marks = Query::new(typed, MatchMode::Name).marks(&one.title);
-    let mut title = marked(&one.title, &marks, style);
+    let mut title = marked_line(&one.title, &marks, style);
     // The found text is shown if the title does not explain the match.
     if let Some(around) = around.filter(|_| marks.is_empty()) {
         title = title

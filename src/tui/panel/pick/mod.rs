@@ -113,7 +113,7 @@ impl PanelState for Picker {
         CONTEXT
     }
 
-    fn opened(&mut self, cx: &mut PanelContext<'_>) {
+    fn on_open(&mut self, cx: &mut PanelContext<'_>) {
         match self.list {
             List::Earlier(_) => cx.ask(ClientQuery::Earlier),
             List::Sessions { .. } => self.ask(cx),
@@ -138,7 +138,7 @@ impl PanelState for Picker {
         Some(&mut self.query)
     }
 
-    fn changed(&mut self, cx: &mut PanelContext<'_>) {
+    fn on_change(&mut self, cx: &mut PanelContext<'_>) {
         self.asked_anew();
         self.ask(cx);
     }

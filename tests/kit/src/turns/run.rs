@@ -200,7 +200,7 @@ pub async fn run_in(script: &Script, folder: &Path) -> (String, Vec<ModelRequest
             Step::Queue => {
                 // At most as many as any script queues; this also ends if a prompt never leaves the queue.
                 for _ in 0..5 {
-                    let Some(prompt) = session.history().queued().first().cloned() else { break };
+                    let Some(prompt) = session.history().queued_prompts().first().cloned() else { break };
                     drive(driver::run_turn(&mut session, prompt, &env, &frontend, CancellationToken::new()))
                         .await;
                 }
@@ -392,7 +392,7 @@ fn aftermath(history: &History, world: &World, provider: &ReplayProvider) -> Vec
     for (kind, text) in history.notes() {
         lines.push(format!("pending {}", part(&UserPart::Note { kind: kind.clone(), text: text.clone() })));
     }
-    for queued in history.queued() {
+    for queued in history.queued_prompts() {
         lines.push(format!("queued {}", queued.iter().map(part).collect::<Vec<_>>().join(" ")));
     }
     lines

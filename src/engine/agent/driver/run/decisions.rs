@@ -43,7 +43,7 @@ impl Driver<'_> {
     /// Answers requests that a new grant, mode or rule now covers, through the store like any other.
     pub(super) async fn settle_covered(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.turn.tell_time(self.env.clock.now());
-        let covered = self.turn.covered();
+        let covered = self.turn.policy_decisions();
         let (_, records) = self.session.decide(&covered).await?;
         self.apply_decisions(records).await
     }
@@ -67,7 +67,7 @@ impl Driver<'_> {
             let Some(request) = call.request.as_ref().filter(|_| is_answered) else { continue };
             // Times that cannot be read are missing in the trace, and nothing else.
             let times = self.session.store().times_of(&request.id).await.ok().flatten();
-            self.spans.was_answered(&call, times);
+            self.spans.on_earlier_answer(&call, times);
         }
     }
 
@@ -79,7 +79,7 @@ impl Driver<'_> {
                 Some(request) => self.session.store().times_of(&request).await.ok().flatten(),
                 None => None,
             };
-            self.spans.answered(record, times);
+            self.spans.on_answer(record, times);
         }
         for record in records {
             let input = if let Record::Decided { request, approval, by, .. } = record {

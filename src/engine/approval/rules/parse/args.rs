@@ -48,10 +48,10 @@ impl RuleParser<'_> {
         for (name, item) in table.iter() {
             let predicate = match name {
                 "one_of" => self.one_of(item),
-                "glob" => self.made_of(item, Glob::new).map(Predicate::Glob),
-                "regex" => self.made_of(item, Regex::new).map(Predicate::Regex),
+                "glob" => self.make_from(item, Glob::new).map(Predicate::Glob),
+                "regex" => self.make_from(item, Regex::new).map(Predicate::Regex),
                 "host" => {
-                    self.made_of(item, |text| Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
+                    self.make_from(item, |text| Glob::new(&text.to_ascii_lowercase())).map(Predicate::Host)
                 }
                 "inside" => self.inside(item),
                 "words" => self.words_test(item),
@@ -113,8 +113,10 @@ impl RuleParser<'_> {
             let mut choice = Vec::new();
             for word in &list {
                 let word = self.expect(item, word.filter(|word| !word.is_empty()), HOW)?;
-                let globs =
-                    word.split('|').map(|one| self.made(item, Glob::new(one))).collect::<Option<Vec<_>>>()?;
+                let globs = word
+                    .split('|')
+                    .map(|one| self.or_report(item, Glob::new(one)))
+                    .collect::<Option<Vec<_>>>()?;
                 choice.push(globs);
             }
             choices.push(self.expect(item, Some(choice).filter(|choice| !choice.is_empty()), HOW)?);

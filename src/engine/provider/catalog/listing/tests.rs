@@ -159,5 +159,5 @@ async fn pages_come_to_an_end() {
     let endless = json!({ "models": [{ "name": "models/same" }], "nextPageToken": "more" });
     let got = listed(ListForm::Gemini, "/v1beta/models", vec![page("/v1beta/models", &endless)]).await;
     assert_eq!(got.unwrap(), ["same: "]);
-    assert_eq!(escaped("a&b c/ü", b"-._~"), "a%26b%20c%2F%C3%BC");
+    assert_eq!(percent_encode("a&b c/ü", b"-._~"), "a%26b%20c%2F%C3%BC");
 }

@@ -20,20 +20,20 @@ pub const ROWS: &[ModelRow] = &[
     // The sources give the prices of these two from before and after a promotion.
     ModelRow::new("gemini-3.7-flash").thinks(Always).sees(),
     ModelRow::new("gemini-3.6-flash").thinks(Always).sees(),
-    model("gemini-3.5-flash", 65_536, Always).price(1_500_000, 9_000_000).cached(150_000),
+    model("gemini-3.5-flash", 65_536, Always).price(1_500_000, 9_000_000).cached_price(150_000),
     model("gemini-3.1-pro", 65_536, Always)
-        .price(2_000_000, 12_000_000).cached(200_000)
+        .price(2_000_000, 12_000_000).cached_price(200_000)
         .long(over(200_000, 4_000_000, 18_000_000, 400_000)),
-    model("gemini-3.1-flash-lite", 65_536, Always).price(250_000, 1_500_000).cached(25_000),
+    model("gemini-3.1-flash-lite", 65_536, Always).price(250_000, 1_500_000).cached_price(25_000),
     // Some sources give 1 000 000 and 64 000.
     ModelRow::new("gemini-3-pro").thinks(Always).sees()
-        .price(2_000_000, 12_000_000).cached(200_000)
+        .price(2_000_000, 12_000_000).cached_price(200_000)
         .long(over(200_000, 4_000_000, 18_000_000, 400_000)),
-    model("gemini-3-flash", 65_536, Always).price(500_000, 3_000_000).cached(50_000),
+    model("gemini-3-flash", 65_536, Always).price(500_000, 3_000_000).cached_price(50_000),
     // From 1 December 2026 on newer models serve these two names, at their own prices.
     model("gemini-2.5-pro", 65_536, Budget),
     model("gemini-2.5-flash", 65_536, Budget),
-    model("gemini-2.5-flash-lite", 65_536, Budget).price(100_000, 400_000).cached(10_000),
-    model("gemini-2.0-flash", 8_192, Never).price(100_000, 400_000).cached(25_000),
+    model("gemini-2.5-flash-lite", 65_536, Budget).price(100_000, 400_000).cached_price(10_000),
+    model("gemini-2.0-flash", 8_192, Never).price(100_000, 400_000).cached_price(25_000),
     model("gemini-2.0-flash-lite", 8_192, Never).price(75_000, 300_000),
 ];

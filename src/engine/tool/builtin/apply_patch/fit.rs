@@ -42,7 +42,7 @@ pub enum FitError {
 }
 
 /// Returns the text with all pieces applied, in their order.
-pub fn applied(text: &str, hunks: &[Hunk]) -> Result<String, FitError> {
+pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, FitError> {
     let lines = split_lines(text);
     let ends = LineEnding::of(&lines);
     let mut new = String::new();
@@ -148,7 +148,7 @@ mod tests {
     /// Applies the first file's hunks of a patch.
     fn patched(text: &str, patch: &str) -> Result<String, String> {
         let files = parse(patch)?;
-        applied(text, &files[0].hunks).map_err(|fault| fault.to_string())
+        apply(text, &files[0].hunks).map_err(|fault| fault.to_string())
     }
 
     #[test]

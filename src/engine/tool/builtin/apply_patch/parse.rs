@@ -27,9 +27,9 @@ const NOTHING: &str =
 
 /// Errs with what is wrong with its form.
 pub fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
-    let text = unfenced(patch);
+    let text = strip_fence(patch);
     let is_envelope = text.lines().any(|line| line.trim_end() == "*** Begin Patch");
-    let files = if is_envelope { envelope(text)? } else { unified(text)? };
+    let files = if is_envelope { envelope(text)? } else { parse_unified(text)? };
     if files.is_empty() {
         return Err(NOTHING.to_owned());
     }
@@ -42,7 +42,7 @@ pub fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
 }
 
 /// Returns a patch without a fence of Markdown around it.
-fn unfenced(patch: &str) -> &str {
+fn strip_fence(patch: &str) -> &str {
     let text = patch.trim_start_matches('\n');
     let inner = text.strip_prefix("```").and_then(|rest| rest.split_once('\n')).map(|(_, rest)| rest);
     inner.and_then(|rest| rest.trim_end().strip_suffix("```")).unwrap_or(text)
@@ -118,7 +118,7 @@ struct Head {
     special: Option<String>,
 }
 
-fn unified(text: &str) -> Result<Vec<FilePatch>, String> {
+fn parse_unified(text: &str) -> Result<Vec<FilePatch>, String> {
     let mut files: Vec<FilePatch> = Vec::new();
     let mut head = Head::default();
     let mut lines = text.lines().peekable();
@@ -146,7 +146,7 @@ fn unified(text: &str) -> Result<Vec<FilePatch>, String> {
             continue;
         }
         if line.starts_with("diff --git ") {
-            renamed(&mut head, &mut files)?;
+            add_rename(&mut head, &mut files)?;
             head = Head::default();
         } else if line.starts_with("old mode ")
             || line.starts_with("Binary files ")
@@ -162,9 +162,9 @@ fn unified(text: &str) -> Result<Vec<FilePatch>, String> {
         } else if let (Some(path), true) =
             (line.strip_prefix("--- "), lines.peek().is_some_and(|next| next.starts_with("+++ ")))
         {
-            head.old = Some(named(path));
+            head.old = Some(head_path(path));
         } else if let (Some(path), true) = (line.strip_prefix("+++ "), head.old.is_some()) {
-            head.new = Some(named(path));
+            head.new = Some(head_path(path));
             files.push(head.file()?);
             head = Head::default();
         } else if line.starts_with("@@ ") {
@@ -180,7 +180,7 @@ fn unified(text: &str) -> Result<Vec<FilePatch>, String> {
             hunk.lines.push(hunk_line(line)?);
         }
     }
-    renamed(&mut head, &mut files)?;
+    add_rename(&mut head, &mut files)?;
     if old > 0 || new > 0 {
         // As above; but at the end nothing may be missing that a cut-off call would have had.
         let short = files.last().and_then(|file| file.hunks.last()).is_none_or(|hunk| hunk.lines.is_empty());
@@ -198,7 +198,7 @@ fn cannot(line: &str) -> String {
 }
 
 /// Adds the file of a head that is a rename only. Errs if the head says something else that no hunk follows.
-fn renamed(head: &mut Head, files: &mut Vec<FilePatch>) -> Result<(), String> {
+fn add_rename(head: &mut Head, files: &mut Vec<FilePatch>) -> Result<(), String> {
     if let Some(line) = head.special.take() {
         return Err(cannot(&line));
     }
@@ -224,7 +224,7 @@ impl Head {
 }
 
 /// Returns the path of a head line, without the prefix of git and the time.
-fn named(text: &str) -> String {
+fn head_path(text: &str) -> String {
     let path = text.split('\t').next().unwrap_or_default().trim();
     let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
     path.to_owned()

@@ -55,7 +55,7 @@ pub fn replace(text: &str, old: &str, new: &str, meant: Occurrences) -> Result<S
 }
 
 /// Returns the sizes of the parts of `text` before the first and after the last occurrence of `old`.
-pub fn untouched(text: &str, old: &str) -> UnchangedEnds {
+pub fn unchanged_ends(text: &str, old: &str) -> UnchangedEnds {
     let old = with_ends_of(text, old);
     let (Some(head), Some(last)) = (text.find(&*old), text.rfind(&*old)) else {
         return UnchangedEnds::default();

@@ -12,7 +12,7 @@ use crate::sandbox::{Command, Confinement, Exit, Sandbox};
 use crate::stdx::moment::duration;
 use crate::tool::ToolError;
 use crate::tool::builtin::typed::RunContext;
-use crate::tool::builtin::work::{collected, interrupted, terminal};
+use crate::tool::builtin::work::{collect_output, interrupted_error, terminal};
 
 const SCRIPT: &str = "exec pdftotext -layout -enc UTF-8 - - 2>/dev/null";
 
@@ -57,7 +57,7 @@ impl PdfReader {
             input: Some(Arc::new(input)),
             ..Command::default()
         };
-        let run = collected(&*self.sandbox, command, &cx.cancel, MOST_TEXT).await;
+        let run = collect_output(&*self.sandbox, command, &cx.cancel, MOST_TEXT).await;
         let (mut bytes, exit) = run.map_err(|error| failed(error.to_string()))?;
         if bytes.len() > MOST_TEXT {
             bytes.truncate(MOST_TEXT);
@@ -74,7 +74,7 @@ impl PdfReader {
                 "pdftotext took more than {}; take a part of it with a command",
                 duration(TIMEOUT)
             ))),
-            Some(Exit::Cancelled) => Err(interrupted()),
+            Some(Exit::Cancelled) => Err(interrupted_error()),
             None => Err(failed("the sandbox did not report how pdftotext ended".to_owned())),
         }
     }

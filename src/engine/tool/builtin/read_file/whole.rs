@@ -74,7 +74,7 @@ fn is_notebook(shown: &str) -> bool {
 fn in_cells(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, ToolError> {
     let cells = decode(bytes).map(|(text, _)| notebook::text(&text));
     match cells {
-        Some(Ok(cells)) => Ok(numbered(cells.as_bytes(), shown, wanted)?
+        Some(Ok(cells)) => Ok(number_lines(cells.as_bytes(), shown, wanted)?
             + "[these are its cells, not its lines; change its JSON with a command]\n"),
         Some(Err(error)) => Ok(in_encoding(bytes, shown, wanted)?
             + &format!("[not a notebook that can be shown as cells: {error}]\n")),
@@ -84,8 +84,8 @@ fn in_cells(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, Tool
 
 /// Returns lines of a text in its encoding; what is in none is shown as far as it is UTF-8.
 fn in_encoding(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, ToolError> {
-    let Some((text, encoding)) = decode(bytes) else { return numbered(bytes, shown, wanted) };
-    let lines = numbered(text.as_bytes(), shown, wanted)?;
+    let Some((text, encoding)) = decode(bytes) else { return number_lines(bytes, shown, wanted) };
+    let lines = number_lines(text.as_bytes(), shown, wanted)?;
     Ok(match encoding {
         Encoding::Utf8 => lines,
         other => format!("{lines}[decoded from {}; changes keep it]\n", other.name()),
@@ -93,7 +93,7 @@ fn in_encoding(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, T
 }
 
 /// Returns the wanted lines with their numbers. Errs if there are none.
-pub fn numbered(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, ToolError> {
+pub fn number_lines(bytes: &[u8], shown: &str, wanted: LineRange) -> Result<String, ToolError> {
     let mut lines = Lines::new(wanted);
     lines.feed(bytes);
     lines.finished_text(shown, true)

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::BuiltinOptions;
-use super::output::{Capture, left_out, untrusted, whole_characters};
+use super::output::{Capture, left_out, untrusted_output, whole_characters};
 use super::place::ToolPath;
 use super::tasks::report;
 use super::typed::{RunContext, TypedTool};
@@ -100,7 +100,7 @@ impl Shell {
     }
 
     /// Checks the arguments; returns the command's timeout.
-    fn checked(&self, args: &ShellArgs) -> Result<Duration, ToolError> {
+    fn check_args(&self, args: &ShellArgs) -> Result<Duration, ToolError> {
         if args.command.trim().is_empty() {
             return Err(misuse("`command` is empty; give a command line"));
         }
@@ -157,7 +157,7 @@ impl TypedTool for Shell {
     }
 
     fn plan(&self, args: ShellArgs, place: &ToolPath, _: &SeenVersions) -> Result<CallPlan, ToolError> {
-        self.checked(&args)?;
+        self.check_args(&args)?;
         let reading = CommandReading::of(&args.command, place, self.is_sandboxed(), &self.safe);
         let mut plan = reading.plan(args.command, &place.workspace);
         if plan.effect != Effect::ReadOnly && !args.background {
@@ -173,7 +173,7 @@ impl TypedTool for Shell {
     }
 
     async fn run(&self, args: ShellArgs, cx: RunContext) -> Result<ToolOutput, ToolError> {
-        let timeout = self.checked(&args)?;
+        let timeout = self.check_args(&args)?;
         let mut env = self.options.env.clone();
         env.push((MARKER.to_owned(), cx.call.0.clone()));
         let confinement = match args.unsandboxed {
@@ -193,12 +193,14 @@ impl TypedTool for Shell {
                     text.push_str(HELD);
                 }
                 if matches!(ran.exit, Exit::Code(0)) {
-                    Ok(untrusted(text, Source::Command { command: args.command }))
+                    Ok(untrusted_output(text, Source::Command { command: args.command }))
                 } else {
                     Err(terminal(text))
                 }
             }
-            ForegroundEnd::Moved(text) => Ok(untrusted(text, Source::Command { command: args.command })),
+            ForegroundEnd::Moved(text) => {
+                Ok(untrusted_output(text, Source::Command { command: args.command }))
+            }
         }
     }
 
@@ -427,7 +429,7 @@ impl Shell {
             () = cx.cancel.cancelled() => {}
         }
         let text = report(&self.tasks, cx, number).await?;
-        Ok(untrusted(text, Source::Command { command: script }))
+        Ok(untrusted_output(text, Source::Command { command: script }))
     }
 }
 

@@ -185,7 +185,7 @@ fn weigh(one: &Invocation, workspace: &Path, reasons: &mut Vec<&'static str>) {
     if one.reads.iter().flatten().any(is_secret) || said.any(|word| is_secret(word) && !says(word)) {
         reasons.push("may read secrets");
     }
-    reasons.extend(one.writes.iter().filter_map(|target| writing(target.as_deref(), workspace)));
+    reasons.extend(one.writes.iter().filter_map(|target| writing_reason(target.as_deref(), workspace)));
 }
 
 /// Returns the arguments: without quotes if they are fixed, else as written.
@@ -195,7 +195,7 @@ fn arguments(one: &Invocation) -> Vec<&str> {
 }
 
 /// Returns the reason, if any, for writing to a file. A target only known at run time could be any file.
-fn writing(target: Option<&str>, workspace: &Path) -> Option<&'static str> {
+fn writing_reason(target: Option<&str>, workspace: &Path) -> Option<&'static str> {
     match target {
         Some(device) if device.starts_with("/dev/") => {
             let harmless = HARMLESS_DEVICES.contains(&device) || device.starts_with("/dev/fd/");

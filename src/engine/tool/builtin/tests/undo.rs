@@ -361,7 +361,7 @@ async fn a_store_that_fails_costs_the_way_back_and_no_work() {
     assert!(
         bench.undo.entries(&EntryFilter::default()).unwrap_err().to_string().contains("damaged; delete it")
     );
-    assert!(bench.undo.broken().unwrap().contains("damaged"));
+    assert!(bench.undo.fault().unwrap().contains("damaged"));
 }
 
 #[tokio::test]

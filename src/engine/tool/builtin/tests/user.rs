@@ -19,13 +19,13 @@ async fn a_question_is_answered_by_its_argument() {
         ("", None),
         (" ", None),
     ] {
-        let args = question.typed(&asked, typed);
+        let args = question.answering(&asked, typed);
         assert_eq!(args.as_ref().map(|args| args["answer"].as_str().unwrap()), answer, "{typed:?}");
         assert_eq!(args.as_ref().is_some_and(Question::is_answered), answer.is_some());
     }
     let many = Question { many: true, ..question.clone() };
-    assert_eq!(many.typed(&asked, "2,1").unwrap()["answer"], "red; green");
-    let args = question.typed(&asked, "2").unwrap();
+    assert_eq!(many.answering(&asked, "2,1").unwrap()["answer"], "red; green");
+    let args = question.answering(&asked, "2").unwrap();
     bench
         .check(&[
             ("ask_user", args, "=The user answered: green\n"),

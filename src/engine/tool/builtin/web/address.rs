@@ -28,7 +28,7 @@ impl Domains {
     }
 
     /// Says which setting excludes a host.
-    fn excluding(&self, host: &str) -> Option<&'static str> {
+    fn excluding_setting(&self, host: &str) -> Option<&'static str> {
         let is_in = |list: &[String]| list.iter().any(|domain| covers(domain, host));
         if is_in(&self.blocked) {
             return Some("it is in `web.blocked_domains`");
@@ -54,7 +54,7 @@ impl Domains {
         if let Some(what) = private {
             return no(&format!("its host is {what}, and only public hosts are reached"));
         }
-        match self.excluding(url.host_str().unwrap_or_default()) {
+        match self.excluding_setting(url.host_str().unwrap_or_default()) {
             Some(why) => no(why),
             None => Ok(()),
         }
@@ -183,8 +183,8 @@ mod tests {
             ("other.org", false),
             ("xn--bcher-kva.de", true),
         ] {
-            assert_eq!(lists.excluding(host).is_none(), is_allowed, "{host}");
+            assert_eq!(lists.excluding_setting(host).is_none(), is_allowed, "{host}");
         }
-        assert_eq!(domains(&[], &["a.b"]).excluding("c.d"), None);
+        assert_eq!(domains(&[], &["a.b"]).excluding_setting("c.d"), None);
     }
 }

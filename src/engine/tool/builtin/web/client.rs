@@ -65,7 +65,7 @@ impl WebClient {
         let asked = address_line(&url);
         let whole = async {
             let (response, url) = self.follow(url, domains).await?;
-            read(checked(response, &url).await?, url).await
+            read(check_response(response, &url).await?, url).await
         };
         self.in_time(asked, whole).await
     }
@@ -117,7 +117,7 @@ impl WebClient {
         // The library does not ask a resolver about literal addresses; about names it asks again as it connects.
         self.resolver.addresses(host).await.map_err(terminal)?;
         let client = self.client().map_err(terminal)?;
-        client.get(url.clone()).headers(headers).send().await.map_err(|error| failed(url, error))
+        client.get(url.clone()).headers(headers).send().await.map_err(|error| request_error(url, error))
     }
 
     fn client(&self) -> Result<reqwest::Client, String> {
@@ -134,7 +134,7 @@ fn is_redirect(status: StatusCode) -> bool {
 }
 
 /// Returns the response if it has what was asked for.
-async fn checked(response: Response, url: &Url) -> Result<Response, ToolError> {
+async fn check_response(response: Response, url: &Url) -> Result<Response, ToolError> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);
@@ -163,7 +163,7 @@ async fn read(mut response: Response, url: Url) -> Result<FetchedBody, ToolError
             }
             Ok(Some(more)) => body.extend_from_slice(&more),
             Ok(None) => break None,
-            Err(error) if body.is_empty() => return Err(failed(&url, error)),
+            Err(error) if body.is_empty() => return Err(request_error(&url, error)),
             Err(_) => break Some("the server closed the connection before the end".to_owned()),
         }
     };
@@ -171,7 +171,7 @@ async fn read(mut response: Response, url: Url) -> Result<FetchedBody, ToolError
 }
 
 /// Says why a request failed: by its deepest cause, which names what the system said.
-fn failed(url: &Url, error: reqwest::Error) -> ToolError {
+fn request_error(url: &Url, error: reqwest::Error) -> ToolError {
     // The address is said without its query.
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;

@@ -34,7 +34,7 @@ pub struct PageText {
 
 /// Returns the readable text of a body. Errs if it is no text.
 pub fn page(fetched: &FetchedBody) -> Result<PageText, ToolError> {
-    let text = decoded(fetched)?;
+    let text = decode(fetched)?;
     if !is_html(&fetched.content_type, &text) {
         return Ok(PageText { title: String::new(), text });
     }
@@ -43,11 +43,11 @@ pub fn page(fetched: &FetchedBody) -> Result<PageText, ToolError> {
 
 /// Returns a text body as it came. Errs if it is no text.
 pub fn raw(fetched: &FetchedBody) -> Result<PageText, ToolError> {
-    Ok(PageText { title: String::new(), text: decoded(fetched)? })
+    Ok(PageText { title: String::new(), text: decode(fetched)? })
 }
 
 /// Decodes a body as its header, its first bytes, or the page itself say; else as UTF-8.
-fn decoded(fetched: &FetchedBody) -> Result<String, ToolError> {
+fn decode(fetched: &FetchedBody) -> Result<String, ToolError> {
     let FetchedBody { body, content_type, url, .. } = fetched;
     let head = body.get(..HEAD).unwrap_or(body);
     let in_header = charset(content_type);
