@@ -375,7 +375,7 @@ impl Undo {
     fn sentence(self) -> &'static str {
         match self {
             Self::Exact => "can be undone",
-            Self::Compensating => "can be undone within the workspace",
+            Self::Compensating => "files can be undone",
             Self::Hold => "held before it happens",
             Self::None => "cannot be undone",
         }
