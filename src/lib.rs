@@ -137,6 +137,7 @@
 //!   It is said at the start, by `co status` and by `co doctor`. The same applies to its sidecar files.
 //! - The session used last is the last in the list whatever the clock says, unless its time is two days ahead. Unasked, nothing
 //!   goes by age until the clock or the user has been here for a day.
+//! - The tour is a provider of its own, whose replies are scripts: what ships holds no test kit.
 //! - A session goes on with the model that answered last in it, unless the command line names one.
 //! - A short write-ahead log is kept when the database is closed: writing it back waits for the disk three
 //!   times.

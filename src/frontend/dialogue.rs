@@ -7,6 +7,8 @@
 //!   is for the front end to say.
 //! - High risk needs the same approval twice. The proposals are compared, so that a second key never approves another
 //!   one.
+//! - Where one command approves, naming a high-risk request by enough of its id is the first approval, and the command the
+//!   second.
 //! - A high-risk request and a question are never allowed for a whole session.
 //! - One approval of several counts only if each was shown whole, and needs what the riskiest of them needs. A high-risk
 //!   one is marked only once it was shown whole, and never by a key that marks several; nor is untrusted text, unless the
@@ -242,6 +244,14 @@ impl<Subject: PartialEq, Proposal: PartialEq> Dialogue<Subject, Proposal> {
     pub fn withdraw(&mut self) -> bool {
         self.approved_once.take().is_some()
     }
+}
+
+/// The least characters of its id by which a command names a high-risk request.
+pub const HIGH_RISK_ID: usize = 8;
+
+/// Whether a command that names a request by this part of its id may approve it.
+pub fn is_named_enough(risk: Risk, id: &str) -> bool {
+    risk != Risk::High || id.len() >= HIGH_RISK_ID
 }
 
 /// Returns the denial with this reason, which may be empty.

@@ -179,7 +179,7 @@ pub enum Update {
 /// The owner's messages that are not events of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerMessage {
-    /// The data of the header and status lines; replaces the previous one.
+    /// The state of the session and of what answers in it; replaces the previous one.
     Header(Header),
     /// The conversation so far, when a session is opened or cleared; replaces the transcript.
     Transcript {
@@ -196,7 +196,7 @@ pub enum ServerMessage {
         text: String,
         reason: String,
     },
-    /// Lines entered before, the oldest first, for the history behind Up.
+    /// Lines entered before, the oldest first.
     Inputs {
         lines: Vec<String>,
     },
@@ -305,7 +305,7 @@ pub enum ServerMessage {
         request: RequestId,
         why: String,
     },
-    /// The owner has saved everything; `lines` are for the normal screen after exit.
+    /// The owner has saved everything; `lines` are for the user to read after the front end has closed.
     Goodbye {
         lines: Vec<String>,
     },
@@ -533,7 +533,7 @@ pub struct SessionHit {
 /// The title of a session without a prompt.
 pub const NEW_SESSION: &str = "new session";
 
-/// The data of the header and the status line.
+/// The state of a session and of what answers in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     pub session: SessionId,

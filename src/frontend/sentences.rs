@@ -81,6 +81,18 @@ pub(crate) fn status(status: ReturnStatus) -> &'static str {
     }
 }
 
+/// The same as a sentence about a call.
+pub(crate) fn outcome(status: ReturnStatus) -> &'static str {
+    match status {
+        ReturnStatus::Ok => "it ran",
+        ReturnStatus::Failed => "it failed",
+        ReturnStatus::Denied => "it did not run",
+        ReturnStatus::Undecided => "it has not run yet",
+        ReturnStatus::Interrupted => "it was stopped",
+        ReturnStatus::Unknown => "it may have run: its outcome is unknown",
+    }
+}
+
 /// Describes how a request was settled, from the view of the front end `here`.
 pub(crate) fn settlement(request: Option<&Request>, settled: &Settlement, here: Option<&Decider>) -> String {
     match settled {

@@ -13,6 +13,7 @@ use crate::app::{plan_call, schema_of};
 use crate::approval::{Approval, Decider, Remember, Request, RequestId};
 use crate::cli::console;
 use crate::cli::error::{CliError, Result};
+use crate::frontend::dialogue::{HIGH_RISK_ID, is_named_enough};
 use crate::frontend::fields;
 use crate::history::SessionId;
 use crate::message::ToolName;
@@ -21,9 +22,6 @@ use crate::stdx::text::sanitize_line;
 use crate::store::{DecideOutcome, RequestRow, StoredRequest};
 use crate::tool::schema::faults;
 use crate::tool::{Preview, Risk};
-
-/// Characters of an id that the user must type to approve a HIGH request.
-const NAMED: usize = 8;
 
 /// Maximum number of requests that are searched for LOW ones.
 const LOOKED_AT: usize = 20_000;
@@ -112,12 +110,12 @@ async fn request_and_call(
 
 /// Errs with a sentence if a HIGH request was named by too few characters of its id.
 pub(super) fn check_named(request: &Request, id: &str, command: &str) -> Result<(), String> {
-    if request.risk != Risk::High || id.len() >= NAMED {
+    if is_named_enough(request.risk, id) {
         return Ok(());
     }
     let (whole, typed) = (&request.id, sanitize_line(id));
     Err(format!(
-        "request {whole} is HIGH risk, so `{typed}` is too short; type at least {NAMED} characters of its id: \
+        "request {whole} is HIGH risk, so `{typed}` is too short; type at least {HIGH_RISK_ID} characters of its id: \
          co approvals {command} {whole}"
     ))
 }

@@ -63,13 +63,6 @@ pub(super) fn outcome(progress: CallProgress) -> &'static str {
     match progress {
         CallProgress::Nothing => "it has not run yet",
         CallProgress::Started => "it is running, or was cut off",
-        CallProgress::Returned(status) => match status {
-            ReturnStatus::Ok => "it ran",
-            ReturnStatus::Failed => "it failed",
-            ReturnStatus::Denied => "it did not run",
-            ReturnStatus::Undecided => "it has not run yet",
-            ReturnStatus::Interrupted => "it was stopped",
-            ReturnStatus::Unknown => "it may have run: its outcome is unknown",
-        },
+        CallProgress::Returned(status) => sentences::outcome(status),
     }
 }

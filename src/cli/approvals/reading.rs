@@ -20,11 +20,12 @@ use crate::cli::console;
 use crate::cli::error::Result;
 use crate::cli::input::Terminals;
 use crate::cli::secret::line;
-use crate::frontend::dialogue::Dialogue;
+use crate::frontend::dialogue::{ApprovalEffect, Dialogue, SeenPart};
 use crate::frontend::sentences;
 use crate::sandbox::privacy::give_environment;
 use crate::stdx::text::{one_line_summary, sanitize, width};
 use crate::store::StoredRequest;
+use crate::tool::Risk;
 
 /// The most rows of an effect that is printed without a question, in a terminal of [`COLUMNS`].
 const SHORT: usize = 20;
@@ -74,18 +75,17 @@ pub(super) async fn show(
 /// Asks for the approval of a request that was shown whole. Input from before the question is dropped; an approval within the
 /// guard time does not count.
 fn ask(question: &str) -> Result<ReadingOutcome> {
-    // The first approval of a HIGH request was to name it by eight characters of its id.
-    let (mut dialogue, began) = (Dialogue::<(), ()>::of_lines(), Instant::now());
+    let (mut dialogue, began) = (Dialogue::of_lines(), Instant::now());
     dialogue.show((), 0);
     loop {
         // Keys for the pager may be left over; without a terminal nothing was shown.
         let _ = tcflush(stdin(), QueueSelector::IFlush);
         let Some("y" | "Y" | "yes") = line(question)?.as_deref() else { return Ok(ReadingOutcome::Declined) };
         let now_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if dialogue.is_armed(now_ms) {
+        // The first approval of a HIGH request was to name it.
+        if dialogue.yes((), Risk::Medium, SeenPart::All, now_ms) == ApprovalEffect::Send(()) {
             return Ok(ReadingOutcome::All);
         }
-        dialogue.show_again(now_ms);
         console::note(sentences::TOO_SOON);
     }
 }

@@ -123,7 +123,7 @@ pub async fn talk(program: Program) -> io::Result<StartedChild<ParentPipes>> {
     begin(move || Ok((spoken_with(&program)?, ()))).await
 }
 
-type Forked<P> = io::Result<(std::process::Child, P)>;
+type ForkResult<P> = io::Result<(std::process::Child, P)>;
 
 async fn begin<P: Send + 'static, K>(
     fork: impl FnOnce() -> io::Result<((std::process::Child, P), K)> + Send + 'static,
@@ -171,7 +171,7 @@ fn wait_without_reaping(id: Pid) -> io::Result<Exit> {
     }
 }
 
-fn silent(program: &Program) -> Forked<PipeReader> {
+fn silent(program: &Program) -> ForkResult<PipeReader> {
     let (output, writer) = io::pipe()?;
     let mut command = command(program)?;
     let input = program.input.as_deref().map(PipeReader::try_clone).transpose()?;
@@ -181,7 +181,7 @@ fn silent(program: &Program) -> Forked<PipeReader> {
     Ok((command.spawn()?, output))
 }
 
-fn spoken_with(program: &Program) -> Forked<ParentPipes> {
+fn spoken_with(program: &Program) -> ForkResult<ParentPipes> {
     let ((stdin, input), (output, stdout), (errors, stderr)) = (io::pipe()?, io::pipe()?, io::pipe()?);
     let mut command = command(program)?;
     command.stdin(stdin).stdout(stdout).stderr(stderr);

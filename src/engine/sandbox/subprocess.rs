@@ -406,9 +406,9 @@ async fn timed_out(limit: Duration, unlimited: &AtomicBool) {
     }
 }
 
-type Opened = (Group, oneshot::Receiver<io::Result<Exit>>, OutputForwarder);
+type OpenChild = (Group, oneshot::Receiver<io::Result<Exit>>, OutputForwarder);
 
-fn open(started: StartedChild<std::io::PipeReader>, events: &Events) -> io::Result<Opened> {
+fn open(started: StartedChild<std::io::PipeReader>, events: &Events) -> io::Result<OpenChild> {
     let output = pipe::Receiver::from_owned_fd(started.pipes.into())?;
     Ok((started.group, started.exit, OutputForwarder { output, events: events.clone() }))
 }

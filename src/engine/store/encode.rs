@@ -53,7 +53,7 @@ pub(super) enum Change {
         end: String,
     },
     Spend(Box<Spend>),
-    Ask(Box<Ask>),
+    Ask(Box<RequestInsert>),
     Decide(DecisionRow),
     /// The request timed out without a decision.
     Expire {
@@ -76,7 +76,7 @@ pub(super) enum Change {
 }
 
 /// The columns of a new approvals row.
-pub(super) struct Ask {
+pub(super) struct RequestInsert {
     pub request: RequestId,
     pub call: CallId,
     pub tool: String,
@@ -175,12 +175,12 @@ fn implied_change(record: &Record, redactor: &Redactor) -> Result<Option<Change>
     })
 }
 
-pub(super) fn ask(request: &Request, redactor: &Redactor) -> Result<Ask, StoreError> {
+pub(super) fn ask(request: &Request, redactor: &Redactor) -> Result<RequestInsert, StoreError> {
     let json = redactor.json(request)?;
     // The decision is about the stored request: secrets are redacted in it, and so in the hash.
     let stored: Request = parse(&json)?;
     let args_hash = request_hash(&json);
-    Ok(Ask {
+    Ok(RequestInsert {
         request: request.id.clone(),
         call: request.call.clone(),
         tool: stored.tool.to_string(),

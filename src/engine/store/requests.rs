@@ -11,7 +11,7 @@ use super::audit::AuditKind;
 use super::audit::chain;
 use super::audit::entry::Entry;
 use super::decide::parse;
-use super::encode::{Ask, DecisionRow, ReturnEffect};
+use super::encode::{DecisionRow, RequestInsert, ReturnEffect};
 use super::inbox::moment;
 use super::redact::to_json;
 use super::request_rows::{RequestRow, of_call, request_row, request_rows};
@@ -22,7 +22,7 @@ use crate::approval::{Approval, Decider, Request, RequestId};
 use crate::history::SessionId;
 use crate::message::CallId;
 
-pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(), StoreError> {
+pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &RequestInsert) -> Result<(), StoreError> {
     let earlier = of_call(write, session, &ask.call)?;
     for row in &earlier {
         if row.state.is_open() {
@@ -41,7 +41,12 @@ pub(super) fn ask(write: &Write<'_>, session: &SessionId, ask: &Ask) -> Result<(
     chain::append(write, Some(session), &ask.audit)
 }
 
-fn insert(write: &Write<'_>, session: &SessionId, ask: &Ask, is_late: bool) -> Result<(), StoreError> {
+fn insert(
+    write: &Write<'_>,
+    session: &SessionId,
+    ask: &RequestInsert,
+    is_late: bool,
+) -> Result<(), StoreError> {
     let seq = write.next_seq()?;
     let insert = "INSERT INTO approvals (id, session, call, turn, tool, args_hash, summary, risk, tainted,
              request, state, detached, created, expires, seq)

@@ -319,14 +319,14 @@ fn would_change(
     })
 }
 
-type Failed = (PathBuf, io::Error);
+type PathError = (PathBuf, io::Error);
 
 /// Applies the steps in an order in which none blocks another. Idempotent.
 fn apply(
     base: &BaseFolder,
     steps: &[RestoreStep],
     contents: &BTreeMap<String, Vec<u8>>,
-) -> Result<(), Failed> {
+) -> Result<(), PathError> {
     let each = |steps: Vec<&RestoreStep>, work: &dyn Fn(&RestoreStep) -> io::Result<()>| {
         steps.into_iter().try_for_each(|step| work(step).map_err(|why| (step.path.clone(), why)))
     };

@@ -21,8 +21,8 @@ use crate::agent::port::{Event, Op};
 use crate::app::App;
 use crate::approval::{AutoApprove, Decider, Grants};
 use crate::command::{
-    Command, CommandEffect, CommandFile, Commands, Entry, Notice, Privacy, SessionChange, UNSANDBOXED, code,
-    dispatch,
+    Command, CommandEffect, CommandFile, CommandNeed, Commands, Entry, Notice, Privacy, SessionChange,
+    UNSANDBOXED, code, dispatch,
 };
 use crate::config::{Contents, Mode};
 use crate::frontend::channel::Updates;
@@ -239,9 +239,7 @@ impl ClientHandler {
 
     /// Answers one request, or returns what the owner has to do.
     pub(super) async fn handle(&mut self, ask: ClientRequest, known: SessionView<'_>) -> OwnerAction {
-        if let ClientRequest::Line { .. } | ClientRequest::Prompt(_) | ClientRequest::Op(Op::Decide { .. }) =
-            ask
-        {
+        if let ClientRequest::Op(Op::Decide { .. }) = ask {
             Box::pin(self.refresh_rules()).await;
         }
         match ask {
@@ -294,8 +292,12 @@ impl ClientHandler {
 
     async fn line(&mut self, text: &str, known: SessionView<'_>) -> OwnerAction {
         let entry = dispatch(text);
-        if let Entry::Command { .. } = entry {
-            self.refresh_commands().await;
+        if let Entry::Command { name, .. } = &entry {
+            let known = self.commands.by_name(name);
+            // Only the list of commands and a command of a file depend on files.
+            if name == "help" || known.is_none_or(|command| !command.is_builtin()) {
+                self.refresh_commands().await;
+            }
         }
         self.remember(&entry, text);
         match entry {
@@ -371,7 +373,11 @@ impl ClientHandler {
         if let Some(prompt) = self.server_prompt(name) {
             return self.use_prompt(prompt, args).await;
         }
-        let view = self.command_view(name, args, known).await;
+        let needs = self.commands.by_name(name).map_or(CommandNeed::Nothing, |command| command.needs);
+        if let CommandNeed::Rules | CommandNeed::Approvals = needs {
+            Box::pin(self.refresh_rules()).await;
+        }
+        let view = self.command_view(needs, args, known).await;
         match self.commands.decide(name, args, &view) {
             CommandEffect::Say(say) => self.say(say).await,
             CommandEffect::Revoke(request, say) => {

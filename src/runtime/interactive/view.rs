@@ -32,8 +32,13 @@ const TITLE: usize = 40;
 const LISTED: usize = 50;
 
 impl ClientHandler {
-    /// Returns the data for the command of this name, which is given these arguments.
-    pub(super) async fn command_view(&self, name: &str, args: &str, known: SessionView<'_>) -> CommandView {
+    /// Returns the data for a command that needs this and is given these arguments.
+    pub(super) async fn command_view(
+        &self,
+        needs: CommandNeed,
+        args: &str,
+        known: SessionView<'_>,
+    ) -> CommandView {
         let (app, policy) = (&self.app, self.app.permissions.policy());
         let mut view = CommandView {
             mode: policy.mode,
@@ -44,7 +49,7 @@ impl ClientHandler {
             thinking: app.models.thinking(),
             ..CommandView::default()
         };
-        match self.commands.by_name(name).map_or(CommandNeed::Nothing, |command| command.needs) {
+        match needs {
             CommandNeed::Nothing => {}
             CommandNeed::Status if args == "prompt" => {
                 view.prompt = self.prompt_parts(&*self.history_of(known).await).await;

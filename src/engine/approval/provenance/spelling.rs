@@ -68,10 +68,10 @@ pub(super) struct CharDecoder<'a> {
     /// The start of the bytes that `folded` was decoded from.
     from: usize,
     /// The remaining characters of one that becomes several when its case is folded.
-    folded: Option<Folded>,
+    folded: Option<CaseFold>,
 }
 
-type Folded =
+type CaseFold =
     std::iter::FlatMap<std::char::ToUppercase, std::char::ToLowercase, fn(char) -> std::char::ToLowercase>;
 
 impl Iterator for CharDecoder<'_> {
@@ -114,7 +114,7 @@ impl CharDecoder<'_> {
             return Some(DecodedChar { c: c.to_ascii_lowercase(), start, end: self.at });
         }
         // Upper case first: some lower-case letters have two forms and one capital.
-        let mut folded: Folded = c.to_uppercase().flat_map(char::to_lowercase);
+        let mut folded: CaseFold = c.to_uppercase().flat_map(char::to_lowercase);
         let c = folded.next().unwrap_or(c);
         (self.from, self.folded) = (start, Some(folded));
         Some(DecodedChar { c, start, end: self.at })
