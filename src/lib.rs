@@ -57,8 +57,9 @@
 //!   want done; and those of Markdown files.
 //! - [`frontend`]: print, JSON, exports and imports, the plain front end, the rules of an approval dialogue for all front
 //!   ends, and the link between an interactive front end and its session.
-//! - [`tui`]: the full screen: model, update, view, the panels over the transcript (`panel/`, a file each), and a thin
-//!   shell, which alone knows the terminal.
+//! - [`tui`]: the full screen: model, update, view, the panels over the transcript (`panel/`, a file each), the parts of a card
+//!   with keys of their own (`batch/`, `form/`, `rule/`, `cap/`: data, keys and drawing each), and a thin shell, which alone
+//!   knows the terminal.
 //! - [`accounts`]: accounts with model services: keys, logging in, what they offer, and which model answers.
 //! - [`workspace`]: the folder of a session: what the process was given there, its rules, hooks, tool servers, texts for
 //!   the model, commands and trust, and the policy that follows.

@@ -17,19 +17,21 @@ pub use self::sheet::{
     BODY, CardLayout, CardView, LOW, ListView, NARROW, Sheet, WIDEST, advice, hint, inner, taint_mark,
 };
 pub use self::taint::{argument_of, sources};
-use super::{Fold, call, diff, form, rule};
+use super::{Fold, call, diff};
 use crate::tool::{Preview, hunks};
 use crate::tui::cards::{BodyForm, Card, CardStage};
 use crate::tui::composer::Rows;
+use crate::tui::form;
 use crate::tui::keys::{Action, CardKey, Context};
 use crate::tui::line::Line;
+use crate::tui::rule;
 use crate::tui::screen::Screen;
 use crate::tui::theme::{Glyphs, Role};
 
 pub fn draw(card: &Card, screen: &Screen<'_>) -> CardLayout {
     match &card.stage {
-        CardStage::Editing(form) => form::draw(card, form, screen),
-        CardStage::Rule(written) => rule::draw(card, written, screen),
+        CardStage::Editing(form) => form::draw::draw(card, form, screen),
+        CardStage::Rule(written) => rule::draw::draw(card, written, screen),
         CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {
             let mut sheet = Sheet::new(screen, width(card, screen));
             sheet.asking(card);
@@ -42,7 +44,7 @@ pub fn draw(card: &Card, screen: &Screen<'_>) -> CardLayout {
 pub fn prepare(card: &mut Card, screen: &Screen<'_>) {
     let width = inner(width(card, screen));
     match &mut card.stage {
-        CardStage::Editing(form) => form::prepare(form, screen.columns),
+        CardStage::Editing(form) => form::draw::prepare(form, screen.columns),
         CardStage::Rule(_) => {}
         CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {
             lay_out(card, screen, width, BodyForm::Card);

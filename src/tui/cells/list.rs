@@ -1,5 +1,5 @@
 //! Shared drawing of request lists: rows, one request in detail, and the lines above the keys. Only draws. The batch
-//! list is composed by `cells::batch`, the inbox by its panel.
+//! list is composed by `batch::draw`, the inbox by its panel.
 
 use super::card::{LOW, advice, facts, hint, prepare_detail, taint_mark};
 use crate::frontend::dialogue::OpenRequest;

@@ -5,21 +5,17 @@
 
 mod answer;
 mod args_preview;
-pub mod batch;
 pub mod call;
-pub mod cap;
 pub mod card;
 pub mod conversation;
 pub mod diff;
 mod draft;
 mod flow;
-pub mod form;
 pub mod list;
 mod reading;
-pub mod rule;
 mod sgr;
 mod shell;
-mod split;
+pub mod split;
 mod text;
 mod thinking;
 

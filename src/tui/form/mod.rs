@@ -1,8 +1,10 @@
 //! A form for a tool's arguments, made from its JSON Schema; the same arguments as JSON text; and their errors. Plain
-//! data: keys are handled by `update::form`, drawing by `cells::form`. Written text is never lost: invalid JSON is
+//! data: keys are handled by `keys`, drawing by `draw`. Written text is never lost: invalid JSON is
 //! kept, with the reason beside it.
 
+pub mod draw;
 mod field;
+pub mod keys;
 
 use serde_json::{Map, Value};
 

@@ -4,7 +4,8 @@
 //! and nothing was typed since. A character is for the card only if it answers there and no other key follows it; any
 //! other character is for the composer, with those before it.
 
-use super::{batch, select};
+use super::select;
+use crate::tui::batch;
 use crate::tui::key::Key;
 use crate::tui::keys::{Action, CardKey, Context, ListKey};
 use crate::tui::model::{Focus, Model};
@@ -19,7 +20,7 @@ pub fn settle(model: &mut Model) {
         model.focus = Focus::Composer;
     }
     // Once a reason is being written, letters are text there.
-    if model.focus != Focus::Card || batch::writes(model) {
+    if model.focus != Focus::Card || batch::keys::writes(model) {
         model.auto_focus.is_on = false;
     }
     if model.takes_keys_at().is_some_and(|due| due <= model.now_ms) {

@@ -2,7 +2,7 @@
 //! conditions for an approval are defined by `frontend::dialogue`.
 
 use super::advice::{advise, propose, say_postponed, scroll_back, unseen};
-use super::{Direction, auto_focus, batch, form, panel, rule, select};
+use super::{Direction, auto_focus, panel, select};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, RequestId};
@@ -10,23 +10,26 @@ use crate::frontend::dialogue::{self, ApprovalEffect, SeenPart};
 use crate::frontend::protocol::ClientRequest;
 use crate::frontend::sentences;
 use crate::tool::Preview;
-use crate::tui::batch::Question;
+use crate::tui::batch::{self, Question};
 use crate::tui::cards::{Card, CardStage, Cards, SentDecision};
 use crate::tui::cells::Fold;
 use crate::tui::cells::diff::{LEAST_SPLIT, is_split};
-use crate::tui::form::pretty;
+use crate::tui::form::{self, pretty};
 use crate::tui::hunks::Sides;
 use crate::tui::keys::{Action, CardKey, Context, Keymap, Nav};
 use crate::tui::list::nothing_left;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, EditTarget};
+use crate::tui::rule;
 use std::collections::BTreeSet;
 
 /// Whether a card has the keys but ignores them for now. Letters of a text decide nothing and are not held back.
 pub fn is_guarded(model: &Model) -> bool {
     let asks =
         matches!(model.dialogue.subject(), Some(Question::Card(_) | Question::List(_) | Question::Cap(_)));
-    asks && model.focus == Focus::Card && !batch::writes(model) && !model.dialogue.is_armed(model.now_ms)
+    asks && model.focus == Focus::Card
+        && !batch::keys::writes(model)
+        && !model.dialogue.is_armed(model.now_ms)
 }
 
 /// Moves the focus from the composer to the card, to the transcript and back.
@@ -56,7 +59,7 @@ pub fn focus(model: &mut Model) {
         return model.flash("no requests waiting");
     }
     model.cards.bring_back();
-    batch::refresh(model);
+    batch::keys::refresh(model);
     give_keys(model);
 }
 
@@ -67,7 +70,7 @@ pub fn click(model: &mut Model, line: usize) {
     }
     give_keys(model);
     if model.is_list() {
-        batch::click(model, line);
+        batch::keys::click(model, line);
     }
 }
 
@@ -80,7 +83,7 @@ fn give_keys(model: &mut Model) {
 
 pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
     if key == CardKey::SendNo && model.batch.list.is_refusing() {
-        return batch::send_no(model, cmds);
+        return batch::keys::send_no(model, cmds);
     }
     let looks = matches!(key, CardKey::Why | CardKey::Sides | CardKey::Read)
         || matches!(key, CardKey::NextHunk | CardKey::PreviousHunk);
@@ -104,7 +107,7 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         CardKey::Hunk(hunk) => turn_hunk(card, usize::from(hunk), &model.keymap),
         CardKey::HunkHere if card.hunks.count() == 0 => {}
         CardKey::HunkHere => turn_hunk(card, card.hunks.here(), &model.keymap),
-        CardKey::Rule => rule::open(model, RuleScope::Project, cmds),
+        CardKey::Rule => rule::keys::open(model, RuleScope::Project, cmds),
         CardKey::YesUnread if !card.may_be_unread() => {
             card.advice = Some(sentences::MAY_BE_UNREAD.to_owned());
         }
@@ -122,11 +125,11 @@ pub fn act(model: &mut Model, key: CardKey, cmds: &mut Vec<Cmd>) {
         },
         CardKey::Always => match card.request.only_once() {
             Some(why) => card.advice = Some(why.to_owned()),
-            None => rule::open(model, RuleScope::Session, cmds),
+            None => rule::keys::open(model, RuleScope::Session, cmds),
         },
         CardKey::No => card.stage = CardStage::Reason(std::mem::take(&mut card.reason)),
         CardKey::SendNo => send_no(model, cmds),
-        CardKey::Edit => form::open(model),
+        CardKey::Edit => form::keys::open(model),
         CardKey::ApproveEdited => approve_edited(model, cmds),
     }
     if model.cards.current().is_some_and(Card::is_decided) {
@@ -159,7 +162,7 @@ fn explain_answering(model: &mut Model) {
     let Some(card) = model.cards.current_mut() else { return };
     let Some(question) = &card.request.plan.question else { return };
     match question.options.len() {
-        0 => form::open(model),
+        0 => form::keys::open(model),
         1 => card.advice = Some("1 is the only option; or write an answer".to_owned()),
         many => card.advice = Some(format!("choose with 1 to {many}, or write an answer")),
     }
@@ -311,7 +314,7 @@ pub fn escape(model: &mut Model, cmds: &mut Vec<Cmd>) {
         return;
     }
     if model.is_list() {
-        return batch::escape(model, cmds);
+        return batch::keys::escape(model, cmds);
     }
     let opened = model.batch.opened.is_some();
     let approved_once = model.dialogue.withdraw();
@@ -359,7 +362,7 @@ pub fn navigate(model: &mut Model, nav: Nav) {
     let Some(card) = model.cards.current_mut() else { return };
     match &mut card.stage {
         CardStage::Editing(form) => return form.scroll_side_pane(nav, view.side_scroll),
-        CardStage::Rule(_) => return rule::step(model, nav),
+        CardStage::Rule(_) => return rule::keys::step(model, nav),
         CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {}
     }
     let page = view.body_room.saturating_sub(1).max(1);
@@ -406,7 +409,7 @@ pub fn on_change(model: &mut Model, cmds: &mut Vec<Cmd>) {
     card.advice = None;
     match &mut card.stage {
         CardStage::Editing(form) => form.validate(),
-        CardStage::Rule(written) => rule::on_change(written, cmds),
+        CardStage::Rule(written) => rule::keys::on_change(written, cmds),
         CardStage::Asking | CardStage::Reason(_) | CardStage::Deciding(_) => {}
     }
 }

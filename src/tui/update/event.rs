@@ -1,7 +1,7 @@
 //! Applies a turn's events to the transcript and the status.
 
+use super::settled;
 use super::turn::{end_live, end_turn, keep, note, phase, rest};
-use super::{batch, cap, settled};
 use crate::agent::context::{CompactionReport, Summary};
 use crate::agent::port::Event;
 use crate::frontend::protocol::Tone;
@@ -10,6 +10,8 @@ use crate::history::TurnEnd;
 use crate::message::{ToolCall, ToolReturn, Usd, UserPart};
 use crate::stdx::text::group_digits;
 use crate::tool::TODO;
+use crate::tui::batch;
+use crate::tui::cap;
 use crate::tui::cells::{Answer, CallDraft, CallRow, CallState, Cell, CellKind, Thinking, conversation};
 use crate::tui::keys::{Action, Context};
 use crate::tui::model::{Focus, Model, Phase, Retry};
@@ -48,7 +50,7 @@ pub fn take(model: &mut Model, event: Event) {
                 // The user has not moved the cursor: it starts at the first row, whatever was planned first.
                 model.cards.go_to(None);
             }
-            batch::name(model);
+            batch::keys::name(model);
             rest(model);
         }
         Event::ApprovalSettled { request, settled } => settled::take(model, &request, &settled),
@@ -69,8 +71,8 @@ pub fn take(model: &mut Model, event: Event) {
             end_live(model);
             phase(model, Phase::Asking);
         }
-        Event::CapReached { question } => cap::on_cap(model, question),
-        Event::CapAnswered { question, answer } => cap::on_answer(model, &question, answer),
+        Event::CapReached { question } => cap::keys::on_cap(model, question),
+        Event::CapAnswered { question, answer } => cap::keys::on_answer(model, &question, answer),
         Event::Usage { usage, model: _, cost } => {
             if let Some(turn) = &mut model.turn {
                 turn.used.count(Some(usage), cost, None);

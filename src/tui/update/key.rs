@@ -1,25 +1,24 @@
 //! Dispatches keys and pastes to the context that has the focus.
 
 use super::auto_focus::{self, KeyMeaning};
-use super::{
-    Direction, advice, batch, cap, card, complete, form, image, mode, outside, panel, recent, rule, select,
-    send, stop,
-};
+use super::{Direction, advice, card, complete, image, mode, outside, panel, recent, select, send, stop};
 use crate::frontend::protocol::ClientRequest;
 use crate::frontend::{GOODBYE_MS, Lifecycle};
-use crate::tui::batch::Question;
+use crate::tui::batch::{self, Question};
+use crate::tui::cap;
 use crate::tui::cards::{CardStage, Cards};
 use crate::tui::cells::Cell;
 use crate::tui::completion::Popup;
 use crate::tui::composer::{Editor, Item};
 use crate::tui::find::{self, Find, FindStage};
-use crate::tui::form::LONGEST;
+use crate::tui::form::{self, LONGEST};
 use crate::tui::key::{Key, Mods};
 use crate::tui::keys::{Action, Binding, Context, FindKey, KeyProtection, Move, Nav, TextEdit};
 use crate::tui::model::{Focus, Model, PANEL_FROM_COLUMNS, PANEL_FROM_ROWS};
 use crate::tui::msg::{Cmd, MouseMode};
 use crate::tui::panel::{Help, Panel};
 use crate::tui::press::{DeferredKey, DeferredKeyOutcome};
+use crate::tui::rule;
 
 pub fn press(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     let global = model.keymap.action(&[Context::Global], key);
@@ -184,7 +183,7 @@ fn editor(model: &mut Model) -> Option<&mut Editor> {
 fn on_unbound_key(model: &mut Model, key: Key, cmds: &mut Vec<Cmd>) {
     let Some(c) = key.typed_char() else { return };
     model.recent = None;
-    if panel::with(model, cmds, |panel, cx| panel.on_char(c, cx)).is_some() || form::on_char(model, c) {
+    if panel::with(model, cmds, |panel, cx| panel.on_char(c, cx)).is_some() || form::keys::on_char(model, c) {
         return;
     }
     if let Some(editor) = editor(model) {
@@ -284,10 +283,10 @@ fn act(model: &mut Model, action: Action, cmds: &mut Vec<Cmd>) {
         Action::Move(to) => go(model, to),
         Action::Edit(edit) => self::edit(model, edit, cmds),
         Action::Card(key) => card::act(model, key, cmds),
-        Action::Cap(answer) => cap::act(model, answer, cmds),
-        Action::List(key) => batch::act(model, key, cmds),
-        Action::Form(key) => form::act(model, key),
-        Action::Rule(key) => rule::act(model, key, cmds),
+        Action::Cap(answer) => cap::keys::act(model, answer, cmds),
+        Action::List(key) => batch::keys::act(model, key, cmds),
+        Action::Form(key) => form::keys::act(model, key),
+        Action::Rule(key) => rule::keys::act(model, key, cmds),
         Action::Complete(key) => complete::act(model, key, cmds),
         Action::Find(key) => find::keys::act(model, key),
         Action::Select(key) => select::act(model, key, cmds),
@@ -318,7 +317,7 @@ fn edit(model: &mut Model, edit: TextEdit, cmds: &mut Vec<Cmd>) {
 
 /// Moves in the focused text; beyond its first and last row lies the history.
 fn go(model: &mut Model, to: Move) {
-    if form::go(model, to) || rule::go(model, to) {
+    if form::keys::go(model, to) || rule::keys::go(model, to) {
         return;
     }
     let width = match model.focus {
@@ -352,8 +351,8 @@ fn navigate(model: &mut Model, nav: Nav) {
     let context = model.context();
     let page = model.areas().pane.saturating_sub(2).max(1);
     match (nav, model.focus) {
-        (Nav::Up, Focus::Card) if model.is_list() => batch::step(model, Cards::previous),
-        (Nav::Down, Focus::Card) if model.is_list() => batch::step(model, Cards::next),
+        (Nav::Up, Focus::Card) if model.is_list() => batch::keys::step(model, Cards::previous),
+        (Nav::Down, Focus::Card) if model.is_list() => batch::keys::step(model, Cards::next),
         (_, Focus::Card) => card::navigate(model, nav),
         (Nav::PageUp, _) => model.transcript.up(page, &context),
         (Nav::PageDown, _) => model.transcript.down(page, &context),

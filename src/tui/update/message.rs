@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::turn::{begin_turn, end_turn, no_wait, on_stop_end};
-use super::{batch, complete, panel, rule, settled};
+use super::{complete, panel, settled};
 use crate::frontend::dialogue::Dialogue;
 use crate::frontend::protocol::{ClientQuery, CommandLine, QueryAnswer, ServerMessage, Tone};
 use crate::message::{CallId, Message, ToolCall, UserPart};
 use crate::store::PastDecision;
+use crate::tui::batch;
 use crate::tui::cards::Card;
 use crate::tui::cells::{Cell, CellKind, ShellCell, conversation};
 use crate::tui::completion::CompletionSources;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::panel::{Help, Panel};
-use crate::tui::rule::RuleForm;
+use crate::tui::rule::{self, RuleForm};
 use crate::tui::steps;
 
 pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
@@ -55,13 +56,13 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         message @ (ServerMessage::LoginTried { .. }
         | ServerMessage::ModelsChanged { .. }
         | ServerMessage::ServersChanged { .. }) => panel::tell(model, message, cmds),
-        ServerMessage::RuleSaved { request, file } => rule::on_save(model, &request, file),
+        ServerMessage::RuleSaved { request, file } => rule::keys::on_save(model, &request, file),
         // Its form has nothing left to do, and the next one begins anew.
         ServerMessage::RuleAllowsNothing { request } => {
             model.cards.find_mut(&request).into_iter().for_each(Card::end_rule);
         }
         ServerMessage::RuleNotSaved { request, why } => {
-            rule::tell(model, &request, |rule| rule.on_save_failure(why));
+            rule::keys::tell(model, &request, |rule| rule.on_save_failure(why));
         }
         ServerMessage::Entered => on_session_change(model),
         ServerMessage::TurnBegan => begin_turn(model),
@@ -96,7 +97,7 @@ pub fn take(model: &mut Model, notice: ServerMessage, cmds: &mut Vec<Cmd>) {
         }
         ServerMessage::Waiting { requests } => {
             model.cards.replace(requests);
-            batch::name(model);
+            batch::keys::name(model);
             if model.cards.is_empty() {
                 no_wait(model);
             }
@@ -117,13 +118,13 @@ pub fn answer(model: &mut Model, query: ClientQuery, answer: QueryAnswer, cmds: 
         (_, QueryAnswer::Files { paths }) => complete::files(model, paths),
         (_, QueryAnswer::Sessions { sessions }) => complete::sessions(model, sessions),
         (ClientQuery::DraftRule { request }, QueryAnswer::DraftRule { widths }) => {
-            rule::tell(model, &request, |rule| rule.set_widths(widths));
+            rule::keys::tell(model, &request, |rule| rule.set_widths(widths));
         }
         (ClientQuery::DraftRule { request }, QueryAnswer::Failed) => {
-            rule::tell(model, &request, RuleForm::on_draft_failure);
+            rule::keys::tell(model, &request, RuleForm::on_draft_failure);
         }
         (ClientQuery::CheckRule { text }, QueryAnswer::CheckRule { check }) => {
-            rule::on_check(model, &text, &check, cmds);
+            rule::keys::on_check(model, &text, &check, cmds);
         }
         (query, answer) => {
             panel::with(model, cmds, |panel, cx| panel.answer(query, answer, cx));
@@ -171,7 +172,7 @@ fn transcript(model: &mut Model, messages: &[Arc<Message>], decided: Vec<PastDec
     let decision = |call: &ToolCall| Some(settled::past(call, decided.get(&call.id)?, now, zone));
     model.transcript.replace(conversation::cells(messages(), decision));
     model.steps = steps::of_messages(messages());
-    batch::name(model);
+    batch::keys::name(model);
     model.last_answer = None;
 }
 

@@ -1,35 +1,32 @@
 //! The only place where the model changes: takes a message, returns commands. No terminal, no clock, no channel. Called
 //! by the shell and by tests.
 
-mod advice;
+pub(super) mod advice;
 mod alert;
 mod auto_focus;
-mod batch;
-mod cap;
-mod card;
+pub(super) mod card;
 mod complete;
 mod event;
-mod form;
 mod image;
 mod key;
 mod message;
 mod mode;
 mod mouse;
 mod outside;
-mod panel;
+pub(super) mod panel;
 mod recent;
-mod rule;
 mod select;
 mod send;
 mod settled;
 mod stop;
-mod turn;
+pub(super) mod turn;
 
-use super::batch::{Question, rows};
+use super::batch::draw::BatchView;
+use super::batch::{self, Question, rows};
+use super::cap;
 use super::cards::Card;
-use super::cells::batch::BatchView;
 use super::cells::card::{CardLayout, draw, prepare, prepare_detail};
-use super::cells::{self, Cell, CellKind};
+use super::cells::{Cell, CellKind};
 use super::markdown::Languages;
 use super::model::Model;
 use super::msg::{Cmd, Input};
@@ -39,7 +36,7 @@ use crate::frontend::{HANGUP_MS, Lifecycle};
 
 /// The direction of a move: between blocks, lines and hunks, to an end, of the wheel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     Up,
     Down,
 }
@@ -144,7 +141,7 @@ fn timers(model: &mut Model, cmds: &mut Vec<Cmd>) {
 /// Restores the invariants that must hold after every message.
 fn settle(model: &mut Model) {
     panel::settle(model);
-    batch::refresh(model);
+    batch::keys::refresh(model);
     auto_focus::settle(model);
     select::settle(model);
 }
@@ -158,17 +155,17 @@ fn lay_out(model: &mut Model) {
     let screen = Screen { columns, position, ..model.screen(model.areas().pane) };
     let (context, pane) = (screen.context, screen.rows);
     let drawn = match (question, cards.current_mut()) {
-        (Question::Cap(_), _) => model.cap.as_ref().map(|cap| cells::cap::draw(cap, &screen)),
+        (Question::Cap(_), _) => model.cap.as_ref().map(|cap| cap::draw::draw(cap, &screen)),
         (Question::Card(_), Some(card)) => {
             prepare(card, &screen);
             Some(draw(card, &screen))
         }
         (Question::List(_), _) => {
-            let width = cells::batch::detail_width(&screen);
+            let width = batch::draw::detail_width(&screen);
             cards.visible_mut().for_each(|card| prepare_detail(card, &screen, width));
             let list = &model.batch.list;
             let rows = rows(&cards, list);
-            Some(cells::batch::draw(&BatchView { rows: &rows, cursor: position.0 - 1, list }, &screen))
+            Some(batch::draw::draw(&BatchView { rows: &rows, cursor: position.0 - 1, list }, &screen))
         }
         (Question::Nothing | Question::Inbox | Question::Card(_), _) => None,
     };

@@ -1,9 +1,11 @@
 //! Texts edited in the user's editor. A failure there loses no text.
 
-use super::{card, form, rule};
+use super::card;
+use crate::tui::form;
 use crate::tui::list::ListStage;
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, EditTarget, EditedText};
+use crate::tui::rule;
 
 /// Shown if the edited text belongs to a card that is settled by now.
 const GONE: &str = "the card that was edited is no longer open";
@@ -24,7 +26,7 @@ pub fn open(model: &Model, cmds: &mut Vec<Cmd>) {
         }
         Focus::Card => {
             if let Some(card) = model.cards.current() {
-                form::open_outside(card, cmds);
+                form::keys::open_outside(card, cmds);
             }
         }
         Focus::Transcript => {}
@@ -43,10 +45,10 @@ pub fn take(model: &mut Model, edited: EditedText, cmds: &mut Vec<Cmd>) {
             model.composer.editor.replace(&text);
             model.composer.on_edit(model.now_ms);
         }
-        EditTarget::Arguments(id) => form::take(model, &id, &text),
-        EditTarget::Rule(id) => rule::take(model, &id, &text, cmds),
+        EditTarget::Arguments(id) => form::keys::take(model, &id, &text),
+        EditTarget::Rule(id) => rule::keys::take(model, &id, &text, cmds),
         EditTarget::Reading(id) => card::has_read(model, &id),
-        EditTarget::Reason(id) => form::take_reason(model, &id, &text),
+        EditTarget::Reason(id) => form::keys::take_reason(model, &id, &text),
         EditTarget::Reasons(ids) if model.batch.list.refused_ids() == ids => {
             model.batch.list.advice = None;
             if let Some(editor) = model.batch.list.editor_mut() {

@@ -3,8 +3,6 @@
 //! Keys pressed within the guard time or held down do not release the cap. Esc returns to the composer and decides
 //! nothing.
 
-use super::advice::scroll_back;
-use super::turn::{note, phase};
 use crate::agent::caps::{CapAnswer, CapQuestion};
 use crate::agent::port::Op;
 use crate::frontend::protocol::ClientRequest;
@@ -12,6 +10,8 @@ use crate::frontend::sentences;
 use crate::tui::cap::CapCard;
 use crate::tui::model::{Model, Phase};
 use crate::tui::msg::Cmd;
+use crate::tui::update::advice::scroll_back;
+use crate::tui::update::turn::{note, phase};
 
 pub fn act(model: &mut Model, answer: CapAnswer, cmds: &mut Vec<Cmd>) {
     if scroll_back(model) {

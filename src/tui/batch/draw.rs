@@ -3,19 +3,20 @@
 
 use std::ops::Range;
 
-use super::card::{
-    BODY, CardLayout, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more, sources,
-};
-use super::list::{
-    CardFooter, Columns, ListRow, WIDE, decision_hints, detail, heading, join_columns, reason_keys, split,
-};
-use super::{call, diff};
 use crate::config::Mode;
 use crate::stdx::text::one_line_summary;
 use crate::tool::Preview;
 use crate::tui::batch::{BatchRow, Dependency, dropped_rows, notes, numbers};
 use crate::tui::bordered_box::column;
 use crate::tui::cards::{Card, CardStage};
+use crate::tui::cells::call;
+use crate::tui::cells::card::{
+    BODY, CardLayout, LOW, ListView, NARROW, Sheet, WIDEST, decide, facts, fitting, keys_line, more, sources,
+};
+use crate::tui::cells::diff;
+use crate::tui::cells::list::{
+    CardFooter, Columns, ListRow, WIDE, decision_hints, detail, heading, join_columns, reason_keys, split,
+};
 use crate::tui::completion::window;
 use crate::tui::keys::{Action, Context, Hint, ListKey};
 use crate::tui::line::Line;

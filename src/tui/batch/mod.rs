@@ -1,5 +1,8 @@
 //! Several requests as one list with marks, decided in one round. Plain data: the question on the screen and the
-//! dependencies between rows. Keys are handled by `update::batch`, drawing by `cells::batch`.
+//! dependencies between rows. Keys are handled by `keys`, drawing by `draw`.
+
+pub mod draw;
+pub mod keys;
 
 use super::cards::{Card, CardStage, Cards, SentDecision};
 use super::list::{RequestList, RowMark};

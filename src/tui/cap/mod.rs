@@ -1,5 +1,8 @@
-//! A cap that was reached, while its question is on the screen. Plain data: keys are handled by `update::cap`, drawing
-//! by `cells::cap`. It is no request and never counts as one.
+//! A cap that was reached, while its question is on the screen. Plain data: keys are handled by `keys`, drawing
+//! by `draw`. It is no request and never counts as one.
+
+pub mod draw;
+pub mod keys;
 
 use crate::agent::caps::{CapAnswer, CapQuestion};
 

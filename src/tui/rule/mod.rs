@@ -1,6 +1,9 @@
 //! A rule being chosen or written at a card: the widths that are offered, its text, its scope, and its effect on past
-//! calls. Plain data: keys are handled by `update::rule`, drawing by `cells::rule`. At most one check is requested at a
+//! calls. Plain data: keys are handled by `keys`, drawing by `draw`. At most one check is requested at a
 //! time.
+
+pub mod draw;
+pub mod keys;
 
 use super::composer::Editor;
 use super::keys::Context;

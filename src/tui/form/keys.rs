@@ -1,14 +1,14 @@
 //! The keys of the arguments form, and its round trip through the user's editor.
 
-use super::advice::unseen;
 use crate::approval::RequestId;
 use crate::tui::cards::{Card, CardStage};
-use crate::tui::cells::form::text_width;
 use crate::tui::composer::Editor;
+use crate::tui::form::draw::text_width;
 use crate::tui::form::{Form, FormSwitchError, Mode};
 use crate::tui::keys::{Action, Context, FormKey, Keymap, Move};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::{Cmd, EditTarget};
+use crate::tui::update::advice::unseen;
 
 const UNSEEN_TO_EDIT: &str = "read all of it before editing";
 

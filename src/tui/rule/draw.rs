@@ -1,12 +1,12 @@
 //! The form of a rule at a card: the widths that are offered or its text, its scope, and its effect on past calls. At
 //! most as high as the pane; the row of the cursor or of the choice is always visible. Only draws; `update` also uses it for the width of the text.
 
-use super::call;
-use super::card::{CardLayout, NARROW, Sheet, WIDEST, fitting, inner};
 use crate::approval::rules::RuleScope;
 use crate::frontend::protocol::{OfferedRule, PastCalls};
 use crate::stdx::text::one_line_summary;
 use crate::tui::cards::Card;
+use crate::tui::cells::call;
+use crate::tui::cells::card::{CardLayout, NARROW, Sheet, WIDEST, fitting, inner};
 use crate::tui::composer::Rows;
 use crate::tui::keys::{Action, Context, Hint, RuleKey};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};

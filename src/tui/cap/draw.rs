@@ -2,9 +2,9 @@
 //!
 //! It looks like a card but is not one: it approves no call. Called by the layout.
 
-use super::card::{CardLayout, LOW, Sheet, WIDEST, decide, fitting, keys_line};
 use crate::agent::caps::CapAnswer;
 use crate::tui::cap::CapCard;
+use crate::tui::cells::card::{CardLayout, LOW, Sheet, WIDEST, decide, fitting, keys_line};
 use crate::tui::keys::{Action, Context};
 use crate::tui::line::{Line, Margin, Span, wrap_spans};
 use crate::tui::screen::{CardFocus, Screen};

@@ -1,13 +1,15 @@
 //! The form of a card: its fields or its JSON text, errors, and beside it the changes. At most as high as the pane; the
 //! field with the cursor is always visible. Only draws; `update` also uses it for the width of texts.
 
-use super::card::{CardLayout, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark};
-use super::diff::{DiffCode, Layout, counts};
-use super::split;
 use crate::approval::Taint;
 use crate::stdx::text::{one_line_summary, size};
 use crate::tool::schema::value_text;
 use crate::tui::cards::Card;
+use crate::tui::cells::card::{
+    CardLayout, Sheet, WIDEST, argument_of, inner, keys_line, sources, taint_mark,
+};
+use crate::tui::cells::diff::{DiffCode, Layout, counts};
+use crate::tui::cells::split;
 use crate::tui::composer::{Editor, Rows};
 use crate::tui::form::{Field, FieldEntry, Form, Mode};
 use crate::tui::hunks::Hunks;

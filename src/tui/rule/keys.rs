@@ -4,20 +4,19 @@
 //! Saving a rule approves the request, so it needs a request that was shown whole, a text that was checked as good, and
 //! for high risk a second key.
 
-use super::advice::{advise, only_once, propose, unseen};
-use super::form;
 use crate::approval::RequestId;
 use crate::approval::rules::RuleScope;
 use crate::frontend::dialogue::ApprovalEffect;
 use crate::frontend::protocol::{ClientQuery, ClientRequest, RuleCheck};
 use crate::stdx::text::size;
 use crate::tui::cards::{Card, CardStage};
-use crate::tui::cells::rule::text_width;
-use crate::tui::form::LONGEST;
+use crate::tui::form::{self, LONGEST};
 use crate::tui::keys::{Action, Move, Nav, RuleKey};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::rule::draw::text_width;
 use crate::tui::rule::{RuleForm, RuleStatus};
+use crate::tui::update::advice::{advise, only_once, propose, unseen};
 
 /// Opens the rule form of the current card, for a rule of this scope.
 pub fn open(model: &mut Model, scope: RuleScope, cmds: &mut Vec<Cmd>) {
@@ -147,7 +146,7 @@ pub fn go(model: &mut Model, to: Move) -> bool {
 /// Takes the rule back from the user's editor.
 pub fn take(model: &mut Model, id: &RequestId, text: &str, cmds: &mut Vec<Cmd>) {
     model.dialogue.withdraw();
-    let Some(card) = form::edited_card(model, id) else { return };
+    let Some(card) = form::keys::edited_card(model, id) else { return };
     card.advice = None;
     if text.len() > LONGEST {
         card.advice = Some(format!("{} is too long for a rule: unchanged", size(text.len())));

@@ -3,8 +3,6 @@
 //! One round decides all marked requests; after a row appears or disappears, the list ignores keys for a moment. The
 //! conditions for an approval are defined by `frontend::dialogue`.
 
-use super::advice::{say_postponed, scroll_back};
-use super::{form, panel, rule};
 use crate::agent::port::Op;
 use crate::approval::rules::RuleScope;
 use crate::approval::{Approval, Request, RequestId};
@@ -12,11 +10,15 @@ use crate::frontend::protocol::ClientRequest;
 use crate::tui::batch::{Question, awaited_cards, dropped_rows, numbers, rows};
 use crate::tui::cards::{Card, Cards, SentDecision};
 use crate::tui::cells::CallState;
+use crate::tui::form;
 use crate::tui::keys::ListKey;
 use crate::tui::list::{ApprovalOutcome, GONE_WHILE_WRITING, ListStage, OpenRows};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::rule;
 use crate::tui::transcript::Transcript;
+use crate::tui::update::advice::{say_postponed, scroll_back};
+use crate::tui::update::panel;
 
 /// Updates the dialogue after a message: the question on the screen, since when it is shown, and the open text.
 pub fn refresh(model: &mut Model) {
@@ -124,8 +126,8 @@ pub fn act(model: &mut Model, key: ListKey, cmds: &mut Vec<Cmd>) {
         }
         // A decided row has nothing to edit.
         ListKey::Edit | ListKey::Rule if card.is_decided() => {}
-        ListKey::Edit => form::open(model),
-        ListKey::Rule => rule::open(model, RuleScope::Project, cmds),
+        ListKey::Edit => form::keys::open(model),
+        ListKey::Rule => rule::keys::open(model, RuleScope::Project, cmds),
         ListKey::Yes => yes(model, cmds),
     }
 }
