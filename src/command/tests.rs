@@ -13,34 +13,13 @@ use crate::sandbox::tasks::Task;
 use crate::sandbox::{Confinement, Isolation};
 use crate::store::{StoredUsage, UsedModel};
 use crate::tool::mcp::{ServerState, ServerStatus};
-use crate::tool::{Access, CallPlan, Category, Preview, Risk, SideEffect, ToolSpec, Undo};
+use crate::tool::{Access, CallPlan, Category, Risk, SideEffect, ToolSpec};
 
 fn request() -> Request {
-    Request {
-        id: RequestId("8c2f00000001".to_owned()),
-        call: CallId("s/1.1.0".to_owned()),
-        tool: ToolName::new("shell"),
-        args: json!({"command": "ls"}),
-        plan: CallPlan {
-            summary: "run `ls`\u{1b}[2J".to_owned(),
-            preview: Preview::None,
-            risk: Risk::Medium,
-            access: Access::Anything,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: crate::tool::Effect::OfTool,
-            question: None,
-            needs_person: None,
-        },
-        risk: Risk::High,
-        why: Vec::new(),
-        after: Vec::new(),
-        depends: Vec::new(),
-        taint: Vec::new(),
-        expires: None,
-        again: None,
-        parameters: None,
-    }
+    let plan = CallPlan::new("run `ls`\u{1b}[2J".to_owned(), Risk::Medium, Access::Anything);
+    let (id, call) = (RequestId("8c2f00000001".to_owned()), CallId("s/1.1.0".to_owned()));
+    let request = Request::new(id, call, ToolName::new("shell"), json!({"command": "ls"}), plan);
+    Request { risk: Risk::High, ..request }
 }
 
 fn task() -> Task {

@@ -477,33 +477,10 @@ mod tests {
     fn a_request_that_carries_words_of_others_is_marked() {
         use crate::approval::{RequestId, Taint};
         use crate::message::{CallId, Source, ToolName};
-        use crate::tool::{Access, CallPlan, Effect, Preview, Risk, Undo};
-        let plan = CallPlan {
-            summary: "mail\u{1b}dana".to_owned(),
-            preview: Preview::None,
-            risk: Risk::High,
-            access: Access::Nothing,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: Effect::OfTool,
-            question: None,
-            needs_person: None,
-        };
-        let mut request = Request {
-            id: RequestId("8c2f".to_owned()),
-            call: CallId("s/1.1.0".to_owned()),
-            tool: ToolName::new("mail_send"),
-            args: serde_json::json!({}),
-            plan,
-            risk: Risk::High,
-            why: Vec::new(),
-            after: Vec::new(),
-            depends: Vec::new(),
-            taint: Vec::new(),
-            expires: None,
-            again: None,
-            parameters: None,
-        };
+        use crate::tool::{Access, CallPlan, Risk};
+        let plan = CallPlan::new("mail\u{1b}dana".to_owned(), Risk::High, Access::Nothing);
+        let (id, call) = (RequestId("8c2f".to_owned()), CallId("s/1.1.0".to_owned()));
+        let mut request = Request::new(id, call, ToolName::new("mail_send"), serde_json::json!({}), plan);
         assert_eq!(request_row(&request), "◇ mail_send (HIGH) waiting for you: mail␛dana [8c2f]");
         let (arg, words) = ("/to".to_owned(), "dana@x.example".to_owned());
         request.taint.push(Taint { arg, words, source: Source::Program, from: None });

@@ -239,38 +239,15 @@ mod tests {
     use crate::agent::port::Event;
     use crate::frontend::protocol::Update;
     use crate::message::{CallId, ToolName};
-    use crate::tool::{Access, CallPlan, Preview, Risk, Undo};
+    use crate::tool::{Access, CallPlan, Risk};
     use crate::tui::list::RowMark;
     use crate::tui::msg::Input;
     use crate::tui::update::{card, update};
 
     fn request(number: u32) -> Request {
-        let plan = CallPlan {
-            summary: "run a command".to_owned(),
-            preview: Preview::None,
-            risk: Risk::Low,
-            access: Access::Anything,
-            basis: Vec::new(),
-            undo: Undo::None,
-            effect: crate::tool::Effect::OfTool,
-            question: None,
-            needs_person: None,
-        };
-        Request {
-            id: RequestId(number.to_string()),
-            call: CallId(format!("s/1.1.{number}")),
-            tool: ToolName::new("shell"),
-            args: json!({ "command": "ls" }),
-            plan,
-            risk: Risk::Low,
-            why: Vec::new(),
-            after: Vec::new(),
-            depends: Vec::new(),
-            taint: Vec::new(),
-            expires: None,
-            again: None,
-            parameters: None,
-        }
+        let plan = CallPlan::new("run a command".to_owned(), Risk::Low, Access::Anything);
+        let (id, call) = (RequestId(number.to_string()), CallId(format!("s/1.1.{number}")));
+        Request::new(id, call, ToolName::new("shell"), json!({ "command": "ls" }), plan)
     }
 
     #[test]
